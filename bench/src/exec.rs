@@ -1,4 +1,4 @@
-//! Starting `true` with its output kept: bare, in each tier, and in `bwrap` with the same mounts.
+//! Starts `true` and captures its output: bare, in each tier, and in `bwrap` with the same mounts.
 
 use crate::sample::microseconds;
 use crate::{Report, Samples};
@@ -16,11 +16,12 @@ use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs}
 use tool_harness_sandbox::process::{Command, End, Sandbox};
 use tool_harness_sandbox::tier::Tier;
 
-/// Starts of each kind, one after the other in turn.
+/// Starts per case; the cases take turns.
 const ROUNDS: usize = 200;
-/// Rounds before that, which fill the caches of the system.
-const FIRST: usize = 10;
-/// Before each: what the one before tidies up or prepares must not cost this one. An agent's calls are further apart.
+/// Rounds before that, which fill the system's caches.
+const WARM_UP: usize = 10;
+/// The pause before each start, so that the cleanup of the previous one is not measured. An agent's
+/// calls are further apart.
 const PAUSE: Duration = Duration::from_millis(10);
 const PROGRAM: &str = "/bin/true";
 
@@ -41,9 +42,9 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Every measurement of a start.
+/// Measures process starts.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
-    // As the program's own.
+    // The same runtime as in the program.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
@@ -66,7 +67,7 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
         .each_ref()
         .map(|machine| machine.sandbox(Containment::On));
     let count = Cell::new(0);
-    // A plan that was never seen before: no place of an earlier call is there for it, and no control group with its bounds.
+    // A plan that the sandbox has not seen: it has prepared nothing for it.
     let new = |plan: &Plan| {
         count.set(count.get() + 1);
         let limits = Limits {
@@ -114,14 +115,14 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
         .into_iter()
         .filter(|tier| !cases.iter().any(|case| case.name.starts_with(tier)))
     {
-        eprintln!("skipped: {tier}: this machine has none");
+        eprintln!("skipped: {tier}: this machine does not support it");
     }
-    for round in 0..FIRST + ROUNDS {
+    for round in 0..WARM_UP + ROUNDS {
         for case in &mut cases {
             std::thread::sleep(PAUSE);
             let started = Instant::now();
             (case.start)().with_context(|| case.name)?;
-            if round >= FIRST {
+            if round >= WARM_UP {
                 case.times.push(microseconds(started.elapsed()));
             }
         }
@@ -166,7 +167,7 @@ fn contained(
     plan: &Plan,
 ) -> anyhow::Result<()> {
     let (sandbox, plan) = (sandbox.clone(), plan.clone());
-    // As a call is: a task of its own.
+    // In a task of its own, as every call.
     let task = runtime.spawn(async move {
         sandbox
             .run(
@@ -196,15 +197,13 @@ fn bare(mut command: Bare) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "what the others are compared with"
-)]
+#[expect(clippy::disallowed_methods, reason = "the baseline of the comparison")]
 fn true_program() -> Bare {
     Bare::new(PROGRAM)
 }
 
-/// What tier A lays something over on this machine: where more is mounted inside than outside. `/dev` and `/proc` have options of their own.
+/// The paths that tier A mounts over on this machine: those that are mounted more often inside than
+/// outside. `bwrap` has its own options for `/dev` and `/proc`.
 fn covered(
     runtime: &tokio::runtime::Runtime,
     sandbox: &Sandbox,
@@ -243,12 +242,13 @@ fn covered(
             && *place != plan.files.workspace
     });
     covered.sort();
-    // What tier A made its covers in is under the private folder there, and nobody sees it.
+    // Tier A prepares its mounts under a private folder, which commands do not see.
     covered.dedup();
     Ok(covered)
 }
 
-/// `bwrap` with the mounts and namespaces of tier A, as far as it can: it has no Landlock, no system call filter and no limits.
+/// `bwrap` with the mounts and namespaces of tier A. It has no Landlock, system call filter or
+/// limits.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program is measured from outside"

@@ -1,4 +1,4 @@
-//! One decision of `harness hook`, cold: from the start of the process to its answer, against a bare Python.
+//! One cold decision of `harness hook`, from process start to answer, against a bare Python.
 
 use crate::project::{Project, script_tool};
 use crate::{Report, Samples};
@@ -9,15 +9,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 use tempfile::TempDir;
 
-/// Artifacts of the project: hooks, and tools to make up the rest.
+/// The artifacts of the project: hooks, and the rest tools.
 const ARTIFACTS: usize = 100;
 const HOOKS: usize = 7;
-/// Decisions of each kind, one after the other in turn.
+/// Decisions per case; the cases take turns.
 const ROUNDS: usize = 60;
-/// Processes at once.
+/// Concurrent processes.
 const AT_ONCE: usize = 100;
 
-/// Every measurement of the hook.
+/// Measures `harness hook`.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
     let installed = TempDir::new()?;
     let program = program(installed.path())?;
@@ -35,7 +35,7 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
                 )
             })?,
         ];
-        // The first rounds fill the caches of the system.
+        // The first rounds fill the system's caches.
         if round >= 3 {
             for (samples, time) in [&mut allowed, &mut denied, &mut python]
                 .into_iter()
@@ -61,7 +61,7 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     at_once(report, &program, project.path())
 }
 
-/// A hundred processes, started one after the other without waiting; each must give the right answer.
+/// Starts a hundred processes without waiting in between. Each must give the right answer.
 fn at_once(report: &mut Report, program: &Path, project: &Path) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut times = Samples::default();
@@ -107,7 +107,7 @@ fn time(work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<f64> {
     Ok(started.elapsed().as_secs_f64())
 }
 
-/// Waits for the end, and makes sure that the answer is the right one.
+/// Waits for the process to exit and checks its answer.
 fn answer(child: Child, expected: &str) -> anyhow::Result<()> {
     let output = child.wait_with_output()?;
     let said = String::from_utf8_lossy(&output.stdout);
@@ -122,7 +122,7 @@ fn answer(child: Child, expected: &str) -> anyhow::Result<()> {
         } else {
             said.contains(expected)
         },
-        "the wrong answer: {said}"
+        "wrong answer: {said}"
     );
     Ok(())
 }
@@ -160,13 +160,14 @@ fn spawn(
     Ok(command.spawn()?)
 }
 
-/// The program beside this one, as it is when it is installed: a copy. What the linker has just written lies in the system's cache in small
-/// pieces, and starting from them is slower than from a file that was copied, unpacked or read from the disk.
+/// A copy of the built program, as an installed one is. The linker leaves its output in the page
+/// cache in small pieces, and a process starts more slowly from those than from a file that was
+/// copied.
 fn program(folder: &Path) -> anyhow::Result<PathBuf> {
     let built = std::env::current_exe()?.with_file_name("harness");
     ensure!(
         built.exists(),
-        "{} is not built; `cargo build --release -p tool-harness-cli` builds it",
+        "{} is not built; `cargo build --profile dist -p tool-harness-cli` builds it",
         built.display()
     );
     let program = folder.join("harness");

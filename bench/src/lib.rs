@@ -1,4 +1,4 @@
-//! What is measured, and how. `docs/benchmarks.md` says what the figures mean.
+//! The benchmarks. `docs/benchmarks.md` explains the figures.
 
 pub mod call;
 pub mod exec;
@@ -15,13 +15,13 @@ pub mod validate;
 pub use report::Report;
 pub use sample::Samples;
 
-/// A benchmark by its name.
+/// A benchmark.
 pub struct Benchmark {
-    /// What `./bench/run` is given.
+    /// The argument of `./bench/run`.
     pub name: &'static str,
     /// What it measures.
     pub about: &'static str,
-    /// Runs it.
+    /// Runs it and adds the figures.
     pub run: fn(&mut Report) -> anyhow::Result<()>,
 }
 

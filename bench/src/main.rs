@@ -3,7 +3,7 @@
 use harness_bench::{BENCHMARKS, Report};
 
 fn main() -> anyhow::Result<()> {
-    // The workers of the engines under test are this same program.
+    // The engines under test start this program again as their workers.
     tool_harness_script::run_if_worker();
     let names: Vec<String> = std::env::args().skip(1).collect();
     if names.is_empty() {

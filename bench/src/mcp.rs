@@ -1,4 +1,4 @@
-//! `tools/call` over stdio through every stage, against a bare `rmcp` server in the same run.
+//! `tools/call` over stdio through every stage, against a bare `rmcp` server.
 
 use crate::project::{Project, RUST_TOOL};
 use crate::sample::microseconds;
@@ -9,15 +9,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Instant;
 
-/// Calls of each server that are timed, one after the other.
+/// Timed calls per server.
 const CALLS: usize = 10_000;
-/// Calls of one server before the other has its turn.
+/// Calls of one server before the other one's turn.
 const BLOCK: usize = 200;
-/// Calls that are in flight together, and how often.
+/// Calls in flight together, and how often that is repeated.
 const AT_ONCE: usize = 100;
 const ROUNDS: usize = 50;
 
-/// Runs everything.
+/// Measures MCP calls.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
     let project = Project::new()?;
     project.tool("look", RUST_TOOL)?;
@@ -29,8 +29,8 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     let (mut of_bare, mut of_governed) = (Samples::default(), Samples::default());
     bare.calls(BLOCK)?;
     governed.calls(BLOCK)?;
-    // In turns, so that both meet the same machine; many at a time, because a server still tidies up when its answer is there, and the
-    // other should not pay for that.
+    // In turns, so that both meet the same machine; many calls at a time, because a server still
+    // cleans up after it has answered, and the other one should not pay for that.
     for _ in 0..CALLS / BLOCK {
         for _ in 0..BLOCK {
             of_bare.push(bare.calls(1)?);
@@ -61,7 +61,7 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A server process and a client that does no more than it must.
+/// A server process with a minimal client.
 struct Server {
     child: Child,
     input: ChildStdin,
@@ -95,9 +95,9 @@ impl Server {
             line: String::new(),
             last_id: 0,
         };
-        let told = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
         server.send(
-            &json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": told})
+            &json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params})
                 .to_string(),
         )?;
         server.receive()?;
@@ -105,7 +105,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Calls written together, until the last answer is there: in microseconds.
+    /// Writes calls together and waits for the last answer. Returns microseconds.
     fn calls(&mut self, count: usize) -> anyhow::Result<f64> {
         let mut lines = String::new();
         for _ in 0..count {
@@ -126,7 +126,7 @@ impl Server {
         let answer: Value = serde_json::from_str(&self.line)?;
         anyhow::ensure!(
             answer["result"]["structuredContent"]["count"] == 3,
-            "not the answer: {answer}"
+            "wrong answer: {answer}"
         );
         Ok(taken)
     }

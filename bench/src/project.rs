@@ -1,10 +1,10 @@
-//! Projects that are measured, written into a temporary folder.
+//! The projects under measurement, in temporary folders.
 
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// A project on disk; gone when dropped.
+/// A project on disk, deleted on drop.
 pub struct Project {
     folder: TempDir,
 }
@@ -20,7 +20,7 @@ impl Project {
         Ok(project)
     }
 
-    /// Its folder.
+    /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
@@ -42,13 +42,13 @@ impl Project {
         )?)
     }
 
-    /// Adds the root file.
+    /// Writes the root file.
     pub fn root(&self, text: &str) -> anyhow::Result<()> {
         Ok(fs::write(self.path().join("harness.md"), text)?)
     }
 }
 
-/// The tool whose body is in Rust.
+/// The file of a tool whose body is in Rust.
 pub const RUST_TOOL: &str = "\
 ---
 risk: read
@@ -60,7 +60,7 @@ parameters:
 Looks for something.
 ";
 
-/// A tool of twenty lines of script. `number` makes its script differ from the others.
+/// A tool with a script of twenty lines. `number` makes the script differ from the others.
 #[must_use]
 pub fn script_tool(number: usize) -> String {
     format!(
@@ -97,7 +97,7 @@ Looks for words in the names of files and says of what kind they are. Tool numbe
     )
 }
 
-/// A tool that runs this script and takes no arguments.
+/// A tool with this script and no parameters.
 #[must_use]
 pub fn plain_tool(fields: &str, script: &str) -> String {
     let script: String = script
@@ -108,7 +108,7 @@ pub fn plain_tool(fields: &str, script: &str) -> String {
     format!("---\n{fields}script: |\n{script}---\nFor a measurement.\n")
 }
 
-/// Seven hooks before a call: guards as people write them, all of which allow.
+/// Seven hooks before a call, typical guards, all of which allow.
 pub const PRE_HOOKS: [&str; 7] = [
     "
 def handle(event, payload):

@@ -1,4 +1,4 @@
-//! Figures as they come: a JSON line each for programs, one table at the end for people.
+//! Prints each figure as a line of JSON for programs, and a table at the end for people.
 
 use crate::sample::Samples;
 use crate::system::load_average;
@@ -20,7 +20,7 @@ impl Report {
         }
     }
 
-    /// Adds how busy the machine is.
+    /// Adds the load average of the machine.
     pub fn add_load(&mut self, when: &str) {
         self.add(format!("load average {when}"), load_average(), "processes");
     }
@@ -42,7 +42,7 @@ impl Report {
         self.add(format!("{case}, p99"), samples.percentile(99), unit);
     }
 
-    /// Takes over a line that another program of this package printed.
+    /// Adds a line that another program of this package printed.
     pub fn adopt(&mut self, line: &str) {
         println!("{line}");
         let Ok(figure) = serde_json::from_str::<Value>(line) else {

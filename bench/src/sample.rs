@@ -1,8 +1,8 @@
-//! Measurements of one thing, many times.
+//! Repeated measurements.
 
 use std::time::{Duration, Instant};
 
-/// Measurements, in one unit.
+/// Measurements in one unit.
 #[derive(Clone, Debug, Default)]
 pub struct Samples(Vec<f64>);
 
@@ -22,19 +22,19 @@ impl Samples {
         self.0.push(value);
     }
 
-    /// The same measurements in another unit.
+    /// Converts the measurements to another unit.
     #[must_use]
     pub fn times(&self, factor: f64) -> Self {
         Self(self.0.iter().map(|value| value * factor).collect())
     }
 
-    /// The one in the middle.
+    /// The median.
     #[must_use]
     pub fn median(&self) -> f64 {
         self.percentile(50)
     }
 
-    /// The one below which `share` of a hundred lie.
+    /// The measurement below which `share` percent lie.
     #[must_use]
     pub fn percentile(&self, share: usize) -> f64 {
         let mut sorted = self.0.clone();

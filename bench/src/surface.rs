@@ -1,14 +1,14 @@
-//! Checking surfaces: whether twice as much takes at most twice as long.
+//! Checks surfaces, and whether twice as much takes at most twice as long.
 
 use crate::{Report, Samples};
 use anyhow::ensure;
 use serde_json::{Value, json};
 use tool_harness::surface::{check, read_text};
 
-/// Bytes of prompt.
+/// The bytes of the prompt.
 const PROMPT: usize = 100_000;
 
-/// A surface of a size, and how many findings it must have for each of that size.
+/// A surface, and the number of findings it must have, by size.
 struct Case {
     name: &'static str,
     rounds: usize,
@@ -49,7 +49,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// Every case, and each again with twice as much.
+/// Measures every case at its size and at twice that size.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
     for case in CASES {
         let [once, twice] = [1, 2].map(|times| (case.surface)(times).to_string());
@@ -62,7 +62,7 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
                 case.name
             );
         }
-        // Taken in turns, so that a busy moment of the machine meets both.
+        // In turns, so that a busy moment of the machine affects both.
         let mut checked = [Samples::default(), Samples::default()];
         let mut whole = [Samples::default(), Samples::default()];
         for _ in 0..case.rounds {
@@ -143,7 +143,7 @@ fn executing(count: usize) -> Vec<Value> {
     (0..count).map(tool).collect()
 }
 
-/// Prose with calls, code and markup in it.
+/// Prose with calls, code and markup.
 fn prompt(bytes: usize) -> String {
     let part = "Look before you change: call read_note_7(path=\"a.md\", max_lines=20), then `read_note_8`. It's (mostly) prose; see \
                 https://example.com/a_b(c) and df.group_by(x).\n\n```py\nread_note_1(file)\n```\n\n<tool_call>{\"name\": \"read_note_3\", \

@@ -1,12 +1,12 @@
-//! What the kernel says about this process and its workers.
+//! CPU time, memory and load, read from `/proc`.
 
 use anyhow::Context;
 use std::fs;
 
-/// Clock ticks of `/proc` in a second, the same on every Linux.
+/// The clock ticks of `/proc` per second, the same on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Processor time so far, in microseconds: this process, and the workers it has now.
+/// CPU time so far, in microseconds: of this process, and of its current workers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cpu {
     pub(crate) harness: f64,
@@ -23,7 +23,7 @@ impl Cpu {
     }
 }
 
-/// How many processes wanted to run over the last minute: what the figures are worth.
+/// The load average over the last minute, by which to judge the figures.
 pub(crate) fn load_average() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ')
@@ -32,19 +32,19 @@ pub(crate) fn load_average() -> f64 {
         .unwrap_or_default()
 }
 
-/// The largest memory this process had since [`forget_peak`], in megabytes.
+/// The peak memory of this process since [`reset_peak`], in megabytes.
 pub(crate) fn peak_megabytes() -> anyhow::Result<f64> {
     status_megabytes("VmHWM:")
 }
 
-/// The memory this process has, in megabytes.
+/// The resident memory of this process, in megabytes.
 pub(crate) fn resident_megabytes() -> anyhow::Result<f64> {
     status_megabytes("VmRSS:")
 }
 
-/// Starts the measurement of the peak anew.
-pub(crate) fn forget_peak() -> anyhow::Result<()> {
-    fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak of memory")
+/// Resets the peak.
+pub(crate) fn reset_peak() -> anyhow::Result<()> {
+    fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak memory")
 }
 
 fn status_megabytes(key: &str) -> anyhow::Result<f64> {
@@ -57,7 +57,7 @@ fn status_megabytes(key: &str) -> anyhow::Result<f64> {
     Ok(kilobytes / 1024.0)
 }
 
-/// The parts of `/proc/PID/stat` that are read here.
+/// The fields of `/proc/PID/stat` that are used here.
 struct Stat {
     parent: u32,
     ticks: f64,
@@ -66,7 +66,7 @@ struct Stat {
 impl Stat {
     fn of(process: &str) -> anyhow::Result<Self> {
         let text = fs::read_to_string(format!("/proc/{process}/stat"))?;
-        // The program's name may hold anything; the fields after it are numbers.
+        // The program's name may contain anything; the fields after it are numbers.
         let fields: Vec<&str> = text
             .rsplit_once(')')
             .map_or("", |(_, rest)| rest)
@@ -85,7 +85,7 @@ fn children() -> anyhow::Result<Vec<Stat>> {
     let names =
         fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let processes = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    // A process may end between the listing and the look.
+    // A process may exit after it was listed.
     Ok(processes
         .filter_map(|process| Stat::of(&process).ok())
         .filter(|stat| stat.parent == own)

@@ -1,7 +1,7 @@
-//! Loading and checking projects of a hundred, a thousand and ten thousand tools.
+//! Loads and checks projects of 100, 1,000 and 10,000 tools.
 
 use crate::project::{Project, script_tool};
-use crate::system::{forget_peak, peak_megabytes, resident_megabytes};
+use crate::system::{peak_megabytes, reset_peak, resident_megabytes};
 use crate::{Report, Samples};
 use anyhow::ensure;
 use std::time::Instant;
@@ -10,13 +10,13 @@ use tool_harness::check::{check, scripts};
 use tool_harness::facts::FactsBySource;
 use tool_harness::{Engine, artifact};
 
-/// How many tools, and how often the project is loaded.
+/// The number of tools, and how often the project is loaded.
 const SIZES: [(usize, usize); 3] = [(100, 15), (1_000, 7), (10_000, 3)];
 
-/// Bytes of text in the root file: the prompt of a grown project.
+/// The bytes of text in the root file: the prompt of a large project.
 const PROMPT_BYTES: usize = 100_000;
 
-/// Every measurement of a project.
+/// Measures loading.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -42,16 +42,17 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What each project takes on top of the smaller ones, which stay loaded so that no freed memory is counted.
+/// Measures the memory of each project. The smaller ones stay loaded, so that a larger one cannot
+/// reuse their memory.
 async fn memory(report: &mut Report, projects: &[Project]) -> anyhow::Result<()> {
     let mut loaded = Vec::new();
     for ((tools, _), project) in SIZES.iter().zip(projects) {
         let before = resident_megabytes()?;
-        forget_peak()?;
+        reset_peak()?;
         let engine = Engine::load(project.path()).await?;
         ensure!(
-            engine.is_valid() && engine.registry().tools().count() == *tools,
-            "not every tool is there: {:?}",
+            engine.is_valid() && engine.catalogue().tools().count() == *tools,
+            "a tool is missing: {:?}",
             engine.diagnostics().first()
         );
         report.add(
@@ -81,7 +82,8 @@ fn project(tools: usize) -> anyhow::Result<Project> {
     Ok(project)
 }
 
-/// Loads the project as a program would; the workers it starts are part of it. The median in milliseconds.
+/// Loads the project as a program would, including the start of workers. Returns the median in
+/// milliseconds.
 async fn whole(
     report: &mut Report,
     project: &Project,
@@ -109,7 +111,7 @@ async fn whole(
     Ok(times.median())
 }
 
-/// The parts that can be had by themselves; what is left of the whole is the workers' part and the registry.
+/// Measures the parts that can run on their own. The rest of the whole is workers and registry.
 fn parts(report: &mut Report, project: &Project, tools: usize, rounds: usize, whole: f64) {
     let milliseconds = |samples: &Samples| samples.median() / 1000.0;
     let read = milliseconds(&Samples::of(rounds, || {

@@ -1,4 +1,4 @@
-//! How the released program is linked.
+//! How an optimised program is linked.
 #![expect(
     clippy::disallowed_methods,
     reason = "a build script is told by variables, and asks the machine it runs on"

@@ -1,4 +1,5 @@
-//! Counts the allocations of a call. A program of its own, because counting slows down whatever is timed.
+//! Counts the allocations of a call, in a separate program because counting slows down what is
+//! timed.
 
 use harness_bench::{Report, call::body, rust};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -8,7 +9,6 @@ use std::alloc::System;
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 fn main() -> anyhow::Result<()> {
-    // What is counted is said by whoever starts it.
     match std::env::args().nth(1).as_deref() {
         Some("rust") => rust::count(&mut Report::new("rust"), ALLOCATOR),
         _ => body::count(&mut Report::new("call"), ALLOCATOR),

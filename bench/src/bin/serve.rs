@@ -1,7 +1,7 @@
-//! The two servers that `mcp` compares: `serve governed PROJECT` is the door of the `harness` program over a body in Rust, `serve bare`
-//! the least that `rmcp` can be.
+//! The two servers that `mcp` compares: `serve governed PROJECT` is the MCP server of `harness`
+//! with a Rust body, `serve bare` is a minimal `rmcp` server.
 
-// The tests of what is compiled in here are run where it belongs.
+// The code compiled in here is tested in its own crate.
 #![cfg(not(test))]
 
 use rmcp::model::{
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tool_harness::EngineBuilder;
 use tool_harness::call::DEFAULT_MODE;
-use tool_harness::live::Live;
+use tool_harness::engine::Live;
 use tool_harness_cli::mcp;
 
 #[tokio::main]
@@ -24,7 +24,7 @@ async fn main() -> anyhow::Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["governed", project] => {
-            let routes = Arc::new(mcp::Routes::default());
+            let routes = Arc::new(mcp::ProgressRoutes::default());
             let builder = EngineBuilder::new(project)
                 .sink(Arc::clone(&routes) as _)
                 .body("look", |args| async move { Ok(found(&args)) });
@@ -47,7 +47,7 @@ async fn main() -> anyhow::Result<()> {
     }
 }
 
-/// What both answer.
+/// The answer of both servers.
 fn found(args: &Value) -> Value {
     json!({"query": args["query"], "count": 3})
 }

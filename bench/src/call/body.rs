@@ -1,4 +1,4 @@
-//! A body in Rust for an artifact without a script: three parameters, no hooks.
+//! A Rust body for a tool file without a script: three parameters, no hooks.
 
 use super::listen::{Counter, Stages};
 use super::{arguments, call, on_runtime, repeat};
@@ -98,7 +98,7 @@ async fn times(engine: &Engine) -> anyhow::Result<Samples> {
     repeat(engine, CALLS, TOOL, &arguments()).await
 }
 
-/// What the isolation of a body from the path costs by itself.
+/// The cost of isolating a body in a task.
 async fn empty_task() -> Samples {
     let mut samples = Samples::default();
     for _ in 0..CALLS {
@@ -109,7 +109,7 @@ async fn empty_task() -> Samples {
     samples
 }
 
-/// Counts allocations of one call: exact on a runtime of one thread.
+/// Counts the allocations of one call, exactly because the runtime has one thread.
 pub fn count(report: &mut Report, allocator: &'static StatsAlloc<System>) -> anyhow::Result<()> {
     const COUNTED: usize = 1_000;
     let project = project()?;

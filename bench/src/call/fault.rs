@@ -1,4 +1,4 @@
-//! How long after its deadline a script that does not end is answered for.
+//! How long after its deadline a script that never ends is answered.
 
 use super::{call, on_runtime};
 use crate::project::{Project, plain_tool};
@@ -18,7 +18,8 @@ def run(args):
             pass
 ";
 
-/// One product that takes far longer than the deadline, in which the evaluator cannot be interrupted.
+/// A multiplication that takes far longer than the deadline and that the evaluator cannot
+/// interrupt.
 const PRODUCT: &str = "
 def run(args):
     number = 3

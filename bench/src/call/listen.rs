@@ -1,11 +1,11 @@
-//! Things that take events.
+//! Event sinks.
 
 use crate::{Report, Samples};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tool_harness::event::{Delivery, EventRef, Sink};
 
-/// Takes every event and does next to nothing.
+/// Counts events.
 #[derive(Default)]
 pub(super) struct Counter(AtomicUsize);
 
@@ -19,13 +19,13 @@ impl Sink for Counter {
     }
 }
 
-/// Keeps the time of each stage.
+/// Records the time of each stage.
 #[derive(Default)]
 pub(super) struct Stages(Mutex<Vec<(String, Samples)>>);
 
 impl Sink for Stages {
     fn record(&self, event: &EventRef<'_>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (stage, time) in event
             .fields()
             .get("stages_ms")
@@ -34,12 +34,12 @@ impl Sink for Stages {
             .flatten()
         {
             let microseconds = time.as_f64().unwrap_or_default() * 1000.0;
-            match known.iter_mut().find(|(name, _)| name == stage) {
+            match stages.iter_mut().find(|(name, _)| name == stage) {
                 Some((_, samples)) => samples.push(microseconds),
                 None => {
                     let mut samples = Samples::default();
                     samples.push(microseconds);
-                    known.push((stage.clone(), samples));
+                    stages.push((stage.clone(), samples));
                 }
             }
         }
@@ -51,7 +51,6 @@ impl Sink for Stages {
 }
 
 impl Stages {
-    /// Forgets what was measured so far.
     pub(super) fn clear(&self) {
         self.0
             .lock()

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::time::Instant;
 use tool_harness::{Arguments, Call, Engine};
 
-/// Every measurement of a call.
+/// Measures everything about a call.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
     bodies(report)?;
     workers(report)?;
@@ -41,7 +41,7 @@ pub fn faults(report: &mut Report) -> anyhow::Result<()> {
     fault::measure(report)
 }
 
-/// Counts in the program beside this one: counting every allocation would slow down what is timed here.
+/// Runs the counting program: counting allocations here would slow down what is timed.
 pub(crate) fn count_with(report: &mut Report, what: &str) -> anyhow::Result<()> {
     let program = std::env::current_exe()?.with_file_name("count");
     #[expect(
@@ -64,7 +64,7 @@ pub(crate) fn count_with(report: &mut Report, what: &str) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// A call of the tool under measurement; all calls are of one run of one session.
+/// A call of the tool under measurement. All calls belong to one run of one session.
 fn call(tool: &str, arguments: &Value) -> Call {
     let mut call = Call::new(tool, Arguments::Value(arguments.clone())).session("bench");
     "bench".clone_into(&mut call.run_id);
@@ -76,7 +76,7 @@ fn arguments() -> Value {
     json!({"path": "crates/core/src", "query": "where is file_1 now", "limit": 5})
 }
 
-/// The time of each of `count` calls, in microseconds; making the request is not part of it.
+/// Times each of `count` calls, in microseconds, without making the request.
 async fn repeat(
     engine: &Engine,
     count: usize,
@@ -94,7 +94,7 @@ async fn repeat(
     Ok(samples)
 }
 
-/// Runs on a runtime like the program's, inside a task as a server would.
+/// Runs in a task on a runtime like the program's, as a server would.
 fn on_runtime<T: Send + 'static>(
     work: impl Future<Output = anyhow::Result<T>> + Send + 'static,
 ) -> anyhow::Result<T> {

@@ -1,4 +1,4 @@
-//! Scripts in confined workers: a tool of twenty lines, alone and between hooks, and what each built-in adds.
+//! Scripts in confined workers: twenty lines, alone and between hooks, and the cost of a built-in.
 
 use super::listen::{Counter, Stages};
 use super::{arguments, on_runtime, repeat};
@@ -16,7 +16,7 @@ const BODY: &str = "find_things";
 const WARM_UP: usize = 300;
 const CALLS: usize = 4_000;
 
-/// How often the crossing script calls `cache.get`.
+/// How often `read_cache` calls `cache.get`.
 const CROSSINGS: u32 = 100;
 
 fn project(hooks: Hooks) -> anyhow::Result<Project> {
@@ -56,7 +56,7 @@ enum Hooks {
 }
 
 impl Hooks {
-    fn words(self) -> &'static str {
+    fn case(self) -> &'static str {
         match self {
             Self::None => "20-line script, no hooks",
             Self::SevenAndTwo => "20-line script, 7 pre and 2 post hooks",
@@ -97,7 +97,7 @@ pub(super) fn measure(report: &mut Report) -> anyhow::Result<()> {
 }
 
 fn calls(report: &mut Report, hooks: Hooks) -> anyhow::Result<Samples> {
-    let case = hooks.words();
+    let case = hooks.case();
     let (samples, cpu, stages) = on_runtime(async move {
         let project = project(hooks)?;
         let silent = engine(&project, None).await?;

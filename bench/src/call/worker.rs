@@ -1,4 +1,4 @@
-//! A worker by itself, spoken to over its channel by a caller that blocks.
+//! A worker on its own, driven over its channel by a blocking caller.
 
 use super::arguments;
 use crate::project::PRE_HOOKS;
@@ -21,7 +21,7 @@ const BUDGET: Budget = Budget {
     result_bytes: 1 << 20,
 };
 
-/// A worker and its channel; killed when dropped.
+/// A worker and its channel, killed on drop.
 struct Worker {
     _process: WorkerProcess,
     channel: Channel,
@@ -103,7 +103,7 @@ pub(super) fn measure(report: &mut Report) -> anyhow::Result<()> {
     };
     ensure!(
         worker.trip(&empty)? == Response::Done(Outcome::Value(json!(null))),
-        "the empty run gave something"
+        "the empty run returned a value"
     );
     report.add_samples(
         "round trip of a worker, empty run, blocking caller",
@@ -126,7 +126,7 @@ pub(super) fn measure(report: &mut Report) -> anyhow::Result<()> {
             budget: BUDGET,
         };
         let Response::Chain(verdicts) = worker.trip(&chain)? else {
-            bail!("the chain gave no verdicts")
+            bail!("the chain returned no verdicts")
         };
         ensure!(
             verdicts.len() == count && verdicts.iter().all(|verdict| *verdict == Verdict::Allowed),

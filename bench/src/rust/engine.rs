@@ -1,4 +1,5 @@
-//! The engine under measurement: typed tools of three parameters, rules, no-op middleware, one counting sink.
+//! The engine under measurement: typed tools with three parameters, rules, no-op middleware and a
+//! counting sink.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use tool_harness::{
 
 pub(super) const TOOL: &str = "find_things";
 
-/// The rules: one of each kind that has to be looked at for every tool.
+/// One rule of each kind that is matched against every tool.
 const ROOT: &str = "---
 tools_policy:
   deny: [\"drop_*\", \"exec.*\"]
@@ -59,15 +60,15 @@ impl TypedTool for FindThings {
     }
 }
 
-/// Waits, and counts how many calls wait with it.
+/// A tool that waits, and counts how many calls wait at once.
 #[derive(Clone, Default)]
-pub(super) struct Waits {
+pub(super) struct WaitingTool {
     pub(super) now: Arc<AtomicUsize>,
     pub(super) most: Arc<AtomicUsize>,
     pub(super) time: Duration,
 }
 
-impl TypedTool for Waits {
+impl TypedTool for WaitingTool {
     type Input = Find;
     type Output = Found;
 
@@ -88,10 +89,10 @@ impl TypedTool for Waits {
     }
 }
 
-/// Judges every call and sees every result, and minds nothing.
-struct Nothing;
+/// Middleware that sees every call and every result and changes nothing.
+struct NoOp;
 
-impl Middleware for Nothing {
+impl Middleware for NoOp {
     fn name(&self) -> &str {
         "nothing"
     }
@@ -132,7 +133,7 @@ pub(super) async fn engine(
         builder = builder.tool(FindThings(format!("{TOOL}_{index}")));
     }
     for _ in 0..middleware {
-        builder = builder.middleware(Nothing);
+        builder = builder.middleware(NoOp);
     }
     for _ in 0..sinks {
         builder = builder.sink(Arc::new(Counter::default()));
@@ -141,7 +142,7 @@ pub(super) async fn engine(
 }
 
 /// An engine whose one tool waits.
-pub(super) async fn waiting(tool: Waits) -> anyhow::Result<Engine> {
+pub(super) async fn waiting(tool: WaitingTool) -> anyhow::Result<Engine> {
     Ok(EngineBuilder::without_project().tool(tool).load().await?)
 }
 
@@ -149,7 +150,7 @@ pub(super) fn arguments() -> Value {
     json!({"path": "crates/core/src", "query": "where is file_1 now", "limit": 5})
 }
 
-/// Calls of one run of one session, ready to be made.
+/// Prepares calls of one run of one session.
 pub(super) fn calls(count: usize) -> Vec<Call> {
     let call = |_| {
         let mut call = Call::new(TOOL, Arguments::Value(arguments())).session("bench");

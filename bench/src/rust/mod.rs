@@ -4,7 +4,7 @@ mod engine;
 
 use crate::{Report, Samples};
 use anyhow::{Context, ensure};
-use engine::{Waits, arguments, calls, engine, waiting};
+use engine::{WaitingTool, arguments, calls, engine, waiting};
 use stats_alloc::{Region, StatsAlloc};
 use std::alloc::System;
 use std::path::PathBuf;
@@ -12,12 +12,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tool_harness::{Engine, ToolRequest};
 
-/// Calls that are timed together: one is not much longer than a look at the clock.
+/// Calls timed together: one takes little longer than reading the clock.
 const BATCH: usize = 100;
-/// Batches of each case.
+/// Batches per case.
 const BATCHES: usize = 300;
 
-/// Every measurement of a typed tool.
+/// Measures typed tools.
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -33,7 +33,7 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     crate::call::count_with(report, "rust")
 }
 
-/// The cases, each beside the others in every round, so that a busy moment meets them all.
+/// Measures the cases in turns, so that a busy moment of the machine affects them all.
 async fn cases(report: &mut Report) -> anyhow::Result<()> {
     let kinds = [
         ("rules, three middleware, one sink", 3, 1, 1),
@@ -71,7 +71,7 @@ async fn cases(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The time of one call, in nanoseconds, of so many in a row.
+/// Makes `count` calls in a row. Returns the nanoseconds per call.
 async fn batch(engine: &Engine, count: usize) -> anyhow::Result<f64> {
     let calls = calls(count);
     let mut failed = 0;
@@ -84,7 +84,8 @@ async fn batch(engine: &Engine, count: usize) -> anyhow::Result<f64> {
     Ok(took.as_secs_f64() * 1e9 / f64::from(u32::try_from(count)?))
 }
 
-/// Whether a call costs the same after many: two engines side by side, one of which has made 100,000 calls of one session before.
+/// Measures whether calls get slower: two engines side by side, one of which has already made
+/// 100,000 calls in one session.
 async fn steady(report: &mut Report) -> anyhow::Result<()> {
     let (fresh, old) = (engine(3, 1, 1).await?, engine(3, 1, 1).await?);
     batch(&fresh, BATCH).await?;
@@ -106,16 +107,16 @@ async fn steady(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A thousand calls of one turn, eight at once, each of which waits.
+/// A thousand calls in one turn, eight at a time, each of which waits.
 async fn turn(report: &mut Report) -> anyhow::Result<()> {
     const CALLS: u32 = 1000;
     const AT_ONCE: u32 = 8;
-    let tool = Waits {
+    let tool = WaitingTool {
         time: Duration::from_millis(20),
-        ..Waits::default()
+        ..WaitingTool::default()
     };
     let most = tool.most.clone();
-    // A timer is never early, and mostly late: what eight who only wait would take is what is ideal here.
+    // Timers fire late, so the ideal is what eight tasks take that only wait.
     let started = Instant::now();
     let waiters: Vec<_> = (0..AT_ONCE)
         .map(|_| {
@@ -176,7 +177,8 @@ async fn turn(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Counts what a call allocates, and what is left of many. Exact on a runtime of one thread.
+/// Counts what a call allocates and what many calls leave behind, exactly because the runtime has
+/// one thread.
 pub fn count(report: &mut Report, allocator: &'static StatsAlloc<System>) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -230,11 +232,11 @@ async fn counted(
     ))
 }
 
-/// TinyAgents, in the program of a package of its own, in turn with the governed call: each of its cases beside the same one here.
+/// Measures TinyAgents, which is a program of its own, in turns with the same cases here.
 async fn peer(report: &mut Report) -> anyhow::Result<()> {
     const ROUNDS: usize = 7;
     let program =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tinyagents/target/release/tinyagents-peer");
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tinyagents/target/dist/tinyagents-peer");
     let engines = [
         engine(3, 1, 1).await?,
         engine(0, 1, 1).await?,

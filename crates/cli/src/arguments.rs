@@ -1,6 +1,6 @@
-//! A call as it is written on the command line.
+//! The arguments of a call on the command line.
 
-use crate::exit::Usage;
+use crate::exit::UsageError;
 use crate::output::quoted;
 use clap::Args;
 use serde_json::{Map, Value};
@@ -8,16 +8,16 @@ use std::io::Read;
 use tool_harness::call::{Arguments, Call, DEFAULT_MODE, Door};
 use tool_harness::engine::Engine;
 
-/// What `k=v` may look like, for every complaint about it.
-const ACCEPTED: &str = "arguments are `key=text`, or `key:=json` as in `limit:=10` or `tags:='[\"a\"]'`; `--args '{...}'` gives all at once";
+/// The help for every error in an argument.
+const ACCEPTED: &str = "write `key=text`, or `key:=json` as in `limit:=10` or `tags:='[\"a\"]'`; `--args '{...}'` sets all at once";
 
 /// The arguments of a call.
 #[derive(Args)]
-pub(crate) struct Request {
+pub(crate) struct CallArguments {
     /// `key=text` or `key:=json`
     #[arg(value_name = "ARGUMENT")]
     pairs: Vec<String>,
-    /// All arguments as one JSON object; `-` reads it from standard input
+    /// All arguments as one JSON object; `-` reads them from standard input
     #[arg(long, value_name = "JSON")]
     args: Option<String>,
     /// The mode the call is made in
@@ -25,8 +25,8 @@ pub(crate) struct Request {
     mode: String,
 }
 
-impl Request {
-    /// The call of `tool` that these arguments describe.
+impl CallArguments {
+    /// The call of `tool` with these arguments.
     pub(crate) fn call(&self, engine: &Engine, tool: &str) -> anyhow::Result<Call> {
         let surface = engine.surface(&self.mode)?;
         let schema = surface
@@ -39,12 +39,12 @@ impl Request {
             given => given.map(str::to_owned),
         };
         let arguments = match whole {
-            // Judged by the tool's own path, which says best what is wrong with it.
+            // Checked on the call's own path, which has the best messages.
             Some(text) if self.pairs.is_empty() => Arguments::Text(text),
             whole => {
-                let together = together(whole.as_deref(), &self.pairs, schema);
+                let merged = merged(whole.as_deref(), &self.pairs, schema);
                 Arguments::Value(Value::Object(
-                    together.map_err(|usage| usage.cleaned(engine.redactor()))?,
+                    merged.map_err(|usage| usage.redacted(engine.redactor()))?,
                 ))
             }
         };
@@ -76,50 +76,52 @@ fn from_stdin() -> anyhow::Result<String> {
     std::io::stdin()
         .read_to_string(&mut text)
         .map_err(|problem| {
-            Usage::new(format!(
+            UsageError::new(format!(
                 "cannot read the arguments from standard input: {problem}"
             ))
         })?;
     Ok(text)
 }
 
-/// The object of `--args` with the pairs added; a key given twice is a mistake.
-fn together(
+/// The object of `--args` with the pairs added. A key given twice is an error.
+fn merged(
     whole: Option<&str>,
     pairs: &[String],
     schema: Option<&Value>,
-) -> Result<Map<String, Value>, Usage> {
+) -> Result<Map<String, Value>, UsageError> {
     let mut map = match whole.map(serde_json::from_str) {
         None => Map::new(),
         Some(Ok(Value::Object(map))) => map,
-        Some(Ok(_)) => return Err(Usage::new("`--args` is not a JSON object").help(ACCEPTED)),
+        Some(Ok(_)) => return Err(UsageError::new("`--args` is not a JSON object").help(ACCEPTED)),
         Some(Err(problem)) => {
-            return Err(Usage::new(format!("`--args` is not JSON: {problem}")).help(ACCEPTED));
+            return Err(UsageError::new(format!("`--args` is not JSON: {problem}")).help(ACCEPTED));
         }
     };
     for pair in pairs {
         let (key, value) = argument(pair, schema)?;
         if map.insert(key.clone(), value).is_some() {
-            return Err(Usage::new(format!("the argument `{key}` is given twice")));
+            return Err(UsageError::new(format!(
+                "the argument `{key}` is given twice"
+            )));
         }
     }
     Ok(map)
 }
 
-/// One `key=text` or `key:=json`; text becomes a number, boolean, list or object only where the schema wants one.
-fn argument(pair: &str, schema: Option<&Value>) -> Result<(String, Value), Usage> {
+/// One `key=text` or `key:=json`. Text becomes another type only where the schema asks for it.
+fn argument(pair: &str, schema: Option<&Value>) -> Result<(String, Value), UsageError> {
     let Some((key, text)) = pair.split_once('=') else {
-        return Err(Usage::new(format!("`{pair}` is not an argument")).help(ACCEPTED));
+        return Err(UsageError::new(format!("`{pair}` is not an argument")).help(ACCEPTED));
     };
     let (key, is_json) = key
         .strip_suffix(':')
         .map_or((key, false), |key| (key, true));
     if key.is_empty() {
-        return Err(Usage::new(format!("`{pair}` has no key before the `=`")).help(ACCEPTED));
+        return Err(UsageError::new(format!("`{pair}` has no key before the `=`")).help(ACCEPTED));
     }
     if is_json {
         let value = serde_json::from_str(text).map_err(|problem| {
-            Usage::new(format!("`{key}:=` is not followed by JSON: {problem}"))
+            UsageError::new(format!("the value of `{key}:=` is not JSON: {problem}"))
                 .help(format!("for text write `{key}={text}`"))
         })?;
         return Ok((key.to_owned(), value));
@@ -128,7 +130,7 @@ fn argument(pair: &str, schema: Option<&Value>) -> Result<(String, Value), Usage
     Ok((key.to_owned(), coerce(key, text, &wanted)?))
 }
 
-/// The types the schema accepts for `key`; empty when it does not say.
+/// The types that the schema accepts for `key`; empty if it does not say.
 fn wanted_types<'a>(schema: Option<&'a Value>, key: &str) -> Vec<&'a str> {
     match schema.and_then(|schema| schema.get("properties")?.get(key)?.get("type")) {
         Some(Value::String(word)) => vec![word],
@@ -137,7 +139,7 @@ fn wanted_types<'a>(schema: Option<&'a Value>, key: &str) -> Vec<&'a str> {
     }
 }
 
-fn coerce(key: &str, text: &str, wanted: &[&str]) -> Result<Value, Usage> {
+fn coerce(key: &str, text: &str, wanted: &[&str]) -> Result<Value, UsageError> {
     if wanted.is_empty() || wanted.contains(&"string") {
         return Ok(Value::from(text));
     }
@@ -161,11 +163,11 @@ fn coerce(key: &str, text: &str, wanted: &[&str]) -> Result<Value, Usage> {
             "array" => "'[\"a\", \"b\"]'",
             _ => "'{\"a\": 1}'",
         };
-        Usage::new(format!(
-            "`{key}` takes {} {wanted}, and `{text}` is none",
+        UsageError::new(format!(
+            "`{key}`: expected {} {wanted}, got `{text}`",
             article(&wanted)
         ))
-        .help(format!("as in `{key}={example}`"))
+        .help(format!("for example `{key}={example}`"))
     })
 }
 
@@ -192,7 +194,7 @@ mod tests {
 
     fn check(pairs: &[&str], expected: &Value) {
         let pairs: Vec<String> = pairs.iter().map(|&pair| pair.to_owned()).collect();
-        let got = together(None, &pairs, Some(&schema()))
+        let got = merged(None, &pairs, Some(&schema()))
             .map(Value::Object)
             .map_err(|usage| usage.message);
         assert_eq!(got.unwrap_or_else(Value::from), *expected, "{pairs:?}");
@@ -227,7 +229,7 @@ mod tests {
     #[test]
     fn integers_keep_every_digit() {
         let pairs = ["limit=123456789012345678901234567890".to_owned()];
-        let map = together(None, &pairs, Some(&schema())).expect("an integer");
+        let map = merged(None, &pairs, Some(&schema())).expect("an integer");
         assert_eq!(map["limit"].to_string(), "123456789012345678901234567890");
     }
 
@@ -237,12 +239,9 @@ mod tests {
         check(&["=x"], &json!("`=x` has no key before the `=`"));
         check(
             &["limit=ten"],
-            &json!("`limit` takes an integer, and `ten` is none"),
+            &json!("`limit`: expected an integer, got `ten`"),
         );
-        check(
-            &["all=yes"],
-            &json!("`all` takes a boolean, and `yes` is none"),
-        );
+        check(&["all=yes"], &json!("`all`: expected a boolean, got `yes`"));
         check(
             &["path=a", "path=b"],
             &json!("the argument `path` is given twice"),
@@ -254,14 +253,14 @@ mod tests {
     #[test]
     fn pairs_add_to_the_object_of_args() {
         let pairs = ["limit=1".to_owned()];
-        let got = together(Some(r#"{"path": "a"}"#), &pairs, Some(&schema())).expect("both");
+        let got = merged(Some(r#"{"path": "a"}"#), &pairs, Some(&schema())).expect("both");
         assert_eq!(Value::Object(got), json!({"path": "a", "limit": 1}));
         for (whole, message) in [
             ("[1]", "`--args` is not a JSON object"),
             (r#"{"limit": 2}"#, "the argument `limit` is given twice"),
         ] {
             assert_eq!(
-                together(Some(whole), &pairs, None)
+                merged(Some(whole), &pairs, None)
                     .expect_err("a mistake")
                     .message,
                 message

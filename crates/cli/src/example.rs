@@ -1,4 +1,4 @@
-//! Examples written in artifacts: running one, and judging what it gave.
+//! Runs the examples in artifacts and compares their results.
 
 use serde_json::{Map, Value};
 use std::path::{Component, Path};
@@ -12,23 +12,23 @@ use tool_harness::engine::{Engine, HookReport};
 use tool_harness::outside::{Answers, Outside};
 use tool_harness::result::ToolResult;
 
-/// What an example came to.
+/// The outcome of an example.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// As written.
+pub(crate) enum ExampleOutcome {
+    /// The result is the expected one.
     Passed,
-    /// Something else happened.
+    /// The result is another one.
     Failed {
-        /// What the example says.
+        /// What the example expects.
         expected: String,
         /// What happened.
         got: String,
     },
-    /// Not run, and why.
+    /// Not run, with the reason.
     Skipped(String),
 }
 
-impl Outcome {
+impl ExampleOutcome {
     fn compare(agrees: bool, expected: impl Into<String>, got: impl Into<String>) -> Self {
         if agrees {
             Self::Passed
@@ -41,17 +41,17 @@ impl Outcome {
     }
 }
 
-/// Runs a tool's example through the whole path, in a fresh workspace that holds its files.
+/// Runs a tool's example through every stage, in a new workspace with its files.
 pub(crate) async fn run_tool(
     engine: &Engine,
     tool: &str,
     example: &ToolExample,
     cancel: &CancellationToken,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<ExampleOutcome> {
     let workspace = TempDir::with_prefix("harness-test-")?;
     for (path, text) in &example.files {
         if let Err(problem) = place_file(workspace.path(), path, text) {
-            return Ok(Outcome::Failed {
+            return Ok(ExampleOutcome::Failed {
                 expected: format!("a file `{path}` in the workspace"),
                 got: problem,
             });
@@ -68,7 +68,7 @@ pub(crate) async fn run_tool(
     let problems = answers.problems();
     if !problems.is_empty() {
         let expected = "the answers of the example, each used once, in order".to_owned();
-        return Ok(Outcome::Failed {
+        return Ok(ExampleOutcome::Failed {
             expected,
             got: problems.join("; "),
         });
@@ -76,7 +76,7 @@ pub(crate) async fn run_tool(
     Ok(judge_tool(example, &result))
 }
 
-/// Writes a file of an example; it must stay in the workspace.
+/// Writes a file of an example, which must stay in the workspace.
 fn place_file(workspace: &Path, path: &str, text: &str) -> Result<(), String> {
     let inside = Path::new(path)
         .components()
@@ -91,7 +91,7 @@ fn place_file(workspace: &Path, path: &str, text: &str) -> Result<(), String> {
         .map_err(|problem| problem.to_string())
 }
 
-fn judge_tool(example: &ToolExample, result: &ToolResult) -> Outcome {
+fn judge_tool(example: &ToolExample, result: &ToolResult) -> ExampleOutcome {
     let got = || match (&result.error, &result.value) {
         (Some(refusal), None) => refusal.text().replace('\n', "; "),
         (Some(refusal), Some(value)) => format!("{value} ({})", refusal.code),
@@ -111,10 +111,10 @@ fn judge_tool(example: &ToolExample, result: &ToolResult) -> Outcome {
         let error = example
             .is_error
             .map_or(String::new(), |wanted| format!(" with is_error: {wanted}"));
-        return Outcome::compare(both, format!("{expected}{error}"), got());
+        return ExampleOutcome::compare(both, format!("{expected}{error}"), got());
     }
     let wanted = example.is_error.unwrap_or(false);
-    Outcome::compare(
+    ExampleOutcome::compare(
         wanted == result.is_error,
         if wanted {
             "an error"
@@ -125,13 +125,13 @@ fn judge_tool(example: &ToolExample, result: &ToolResult) -> Outcome {
     )
 }
 
-/// Runs a hook's example on its payload, away from the project's own workspace.
+/// Runs a hook's example on its payload, in a new workspace.
 pub(crate) async fn run_hook(
     engine: &Engine,
     hook: &str,
     event: &str,
     example: &HookExample,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<ExampleOutcome> {
     let workspace = TempDir::with_prefix("harness-test-")?;
     let event = example.event.as_deref().unwrap_or(event);
     let nothing: Arc<dyn Outside> = Arc::new(Answers::default());
@@ -140,15 +140,15 @@ pub(crate) async fn run_hook(
         .run_hook(hook, event, example.payload.clone())
         .await;
     Ok(report.map_or_else(
-        || Outcome::Skipped("the hook is not active".to_owned()),
+        || ExampleOutcome::Skipped("the hook is not active".to_owned()),
         |report| judge_hook(example, &report),
     ))
 }
 
-fn judge_hook(example: &HookExample, report: &HookReport) -> Outcome {
+fn judge_hook(example: &HookExample, report: &HookReport) -> ExampleOutcome {
     let mut expected = example.decision.clone();
     let mut got = report.action.clone();
-    // A hook whose `when` does not hold lets the call pass, as `allow` does.
+    // A hook whose `when` is false lets the call pass, as `allow` does.
     let passed_by = report.action == "skip" && example.decision == "allow";
     let mut agrees = passed_by || example.decision == report.action;
     if let Some(part) = &example.reason {
@@ -165,10 +165,10 @@ fn judge_hook(example: &HookExample, report: &HookReport) -> Outcome {
         got.push_str(&format!(" to {modified}"));
         agrees &= holds(&modified, part);
     }
-    Outcome::compare(agrees, expected, got)
+    ExampleOutcome::compare(agrees, expected, got)
 }
 
-/// Whether `whole` has every key of `part`, with the same value.
+/// Whether `whole` has every key of `part` with the same value.
 fn holds(whole: &Value, part: &Value) -> bool {
     let all = |whole: &Map<String, Value>, part: &Map<String, Value>| {
         part.iter()
@@ -245,7 +245,7 @@ mod tests {
             (wants(Some(json!("said")), None), gave(None, None), true),
         ] {
             assert_eq!(
-                judge_tool(&example, &result) == Outcome::Passed,
+                judge_tool(&example, &result) == ExampleOutcome::Passed,
                 passes,
                 "{example:?} {result:?}"
             );
@@ -315,7 +315,7 @@ mod tests {
         ] {
             let outcome = judge_hook(&example, &report);
             assert_eq!(
-                outcome == Outcome::Passed,
+                outcome == ExampleOutcome::Passed,
                 passes,
                 "{example:?} {outcome:?}"
             );

@@ -1,4 +1,4 @@
-//! How the program ends, and complaints about how it was used.
+//! Exit codes, and errors in how the program was used.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -6,25 +6,25 @@ use tool_harness::redact::Redactor;
 use tool_harness::refusal::Code;
 use tool_harness::result::ToolResult;
 
-/// The exit codes of the reference.
+/// The exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.
     Done,
     /// The tool failed, or a report is not valid.
     Failed,
-    /// Usage or configuration.
+    /// Wrong usage or configuration.
     Usage,
     /// Refused by policy, hook or approval.
     Refused,
-    /// Timeout or cancelled.
+    /// Timed out or cancelled.
     Stopped,
-    /// As a command ended that the program ran: `harness exec`.
+    /// The exit code of the command that `harness exec` ran.
     As(u8),
 }
 
 impl Exit {
-    /// The number.
+    /// The exit code as a number.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -36,7 +36,7 @@ impl Exit {
         }
     }
 
-    /// Ends the program here and now.
+    /// Ends the program at once.
     pub(crate) fn at_once(self) -> ! {
         std::process::exit(self.code().into())
     }
@@ -74,16 +74,16 @@ impl From<&ToolResult> for Exit {
     }
 }
 
-/// The program was asked for something it cannot do. Ends it with [`Exit::Usage`].
+/// The user asked for something that the program cannot do. Ends it with [`Exit::Usage`].
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Usage {
+pub(crate) struct UsageError {
     /// One line.
     pub(crate) message: String,
     /// What would be accepted, or the next command.
     pub(crate) help: Option<String>,
 }
 
-impl Usage {
+impl UsageError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -91,8 +91,8 @@ impl Usage {
         }
     }
 
-    /// Without the secrets that were typed.
-    pub(crate) fn cleaned(self, redactor: &Redactor) -> Self {
+    /// Replaces secrets that the user typed.
+    pub(crate) fn redacted(self, redactor: &Redactor) -> Self {
         let clean = |text: String| redactor.text(&text).into_owned();
         Self {
             message: clean(self.message),
@@ -106,13 +106,13 @@ impl Usage {
     }
 }
 
-impl fmt::Display for Usage {
+impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Usage {}
+impl std::error::Error for UsageError {}
 
 #[cfg(test)]
 mod tests {

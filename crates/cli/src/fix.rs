@@ -1,25 +1,25 @@
-//! `--fix`: what findings say to write instead, written.
+//! `--fix`: applies the fixes that findings suggest.
 
+use crate::replace::replace;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use tool_harness::diagnostic::Diagnostic;
 use tool_harness::span::{Place, Span};
 
-/// So often what was mended is looked at again: a key that is right may show what is wrong below it.
+/// How often the result is checked and fixed again: a corrected key may reveal errors below it.
 pub(crate) const ROUNDS: usize = 8;
 
-/// What was mended in earlier rounds, and is not tried again: a fix that does not help would be written again and again.
+/// The findings fixed in earlier rounds. Each is tried once, because a fix may not help.
 #[derive(Default)]
-pub(crate) struct Tried {
+pub(crate) struct FixHistory {
     known: HashSet<(&'static str, String)>,
     /// How many places were changed.
     pub(crate) places: usize,
 }
 
-impl Tried {
-    /// The findings that can be mended and were not yet.
+impl FixHistory {
+    /// The findings that have a fix and were not tried yet.
     pub(crate) fn fresh(&mut self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let mut fresh = findings;
         fresh.retain(|finding| {
@@ -37,24 +37,20 @@ impl Tried {
     }
 }
 
-/// Mends the files of the project in `folder`; says how many places were changed. Files above the project are not its to change.
-pub(crate) fn mend(folder: &Path, findings: &[Diagnostic]) -> std::io::Result<usize> {
-    mend_each(findings, |path| {
+/// Fixes the files of the project in `folder`, not those above it; returns how many places changed.
+pub(crate) fn fix_project(folder: &Path, findings: &[Diagnostic]) -> std::io::Result<usize> {
+    fix_each(findings, |path| {
         Path::new(path).is_relative().then(|| folder.join(path))
     })
 }
 
-/// Mends one file, whose places are given by `name`. Texts inside it have places of their own and are left alone.
-pub(crate) fn mend_file(
-    file: &Path,
-    name: &str,
-    findings: &[Diagnostic],
-) -> std::io::Result<usize> {
-    mend_each(findings, |path| (path == name).then(|| file.to_owned()))
+/// Fixes one file, which findings call `name`. Texts inside it have names of their own and stay.
+pub(crate) fn fix_file(file: &Path, name: &str, findings: &[Diagnostic]) -> std::io::Result<usize> {
+    fix_each(findings, |path| (path == name).then(|| file.to_owned()))
 }
 
-/// Mends the files that the paths of findings stand for. A file that is no longer what was checked is left alone.
-fn mend_each(
+/// Fixes the files of findings. A file that changed since it was checked stays as it is.
+fn fix_each(
     findings: &[Diagnostic],
     file_of: impl Fn(&str) -> Option<PathBuf>,
 ) -> std::io::Result<usize> {
@@ -90,7 +86,7 @@ fn mend_each(
     Ok(changed)
 }
 
-/// The text with each place replaced, and how many were. Of two that overlap the first counts.
+/// The text with each place replaced, and how many were. Of two that overlap, the first wins.
 fn edited(text: &str, mut edits: Vec<(Span, &str)>) -> (String, usize) {
     edits.sort_by_key(|(span, _)| span.start);
     let (mut out, mut at, mut count) = (String::with_capacity(text.len()), 0, 0);
@@ -111,20 +107,6 @@ fn edited(text: &str, mut edits: Vec<(Span, &str)>) -> (String, usize) {
     }
     out.push_str(text.get(at..).unwrap_or_default());
     (out, count)
-}
-
-/// Puts the whole text in the place of a file, or leaves the file as it is.
-fn replace(file: &Path, text: &str) -> std::io::Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
-    fresh.write_all(text.as_bytes())?;
-    fresh
-        .as_file()
-        .set_permissions(fs::metadata(file)?.permissions())?;
-    fresh
-        .persist(file)
-        .map(drop)
-        .map_err(|problem| problem.error)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Ctrl-C and termination.
+//! Ctrl-C and SIGTERM.
 
 use crate::exit::Exit;
 use std::fmt;
@@ -8,33 +8,34 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 tokio::task_local! {
-    /// The token of the running command, once it has asked for one.
-    static ANSWERED_BY: Arc<OnceLock<CancellationToken>>;
+    /// The token of the running command, once it asked for one.
+    static CANCEL: Arc<OnceLock<CancellationToken>>;
 }
 
-/// Runs a command. The first Ctrl-C or SIGTERM cancels what the command gave to [`cancelled_by_signals`], or ends it where it stands, as while
-/// the project is loaded; the second ends the program at once.
-pub(crate) async fn ending<T>(
+/// Runs a command. The first Ctrl-C or SIGTERM cancels the token of [`cancelled_by_signals`]; a
+/// command that has not asked for it, as while the project is loaded, is dropped. The second signal
+/// ends the program at once.
+pub(crate) async fn interruptible<T>(
     command: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<T> {
-    let (answered_by, unanswered) = (
+    let (of_command, dropped) = (
         Arc::<OnceLock<CancellationToken>>::default(),
         CancellationToken::new(),
     );
-    // Where signals cannot be watched their default action stays in force, which ends the program as well.
+    // If signals cannot be watched, their default action ends the program.
     if let (Ok(mut interrupt), Ok(mut terminate)) = (
         signal(SignalKind::interrupt()),
         signal(SignalKind::terminate()),
     ) {
-        let (answered_by, unanswered) = (Arc::clone(&answered_by), unanswered.clone());
+        let (of_command, dropped) = (Arc::clone(&of_command), dropped.clone());
         tokio::spawn(async move {
-            for token in [Some(answered_by), None] {
+            for token in [Some(of_command), None] {
                 tokio::select! {
                     _ = interrupt.recv() => {}
                     _ = terminate.recv() => {}
                 }
                 match token {
-                    Some(answered_by) => answered_by.get().unwrap_or(&unanswered).cancel(),
+                    Some(of_command) => of_command.get().unwrap_or(&dropped).cancel(),
                     None => Exit::Stopped.at_once(),
                 }
             }
@@ -42,26 +43,26 @@ pub(crate) async fn ending<T>(
     }
     tokio::select! {
         biased;
-        () = unanswered.cancelled() => Err(Interrupted.into()),
-        ended = ANSWERED_BY.scope(answered_by, command) => ended,
+        () = dropped.cancelled() => Err(Interruption.into()),
+        ended = CANCEL.scope(of_command, command) => ended,
     }
 }
 
-/// A token that the first Ctrl-C or SIGTERM cancels: the command answers it from now on.
+/// A token that the first Ctrl-C or SIGTERM cancels. From now on the command ends itself.
 pub(crate) fn cancelled_by_signals() -> CancellationToken {
-    ANSWERED_BY
+    CANCEL
         .try_with(|token| token.get_or_init(CancellationToken::new).clone())
         .unwrap_or_default()
 }
 
-/// A signal ended the command before it could answer. Ends the program with [`Exit::Stopped`].
+/// A signal dropped the command. Ends the program with [`Exit::Stopped`].
 #[derive(Debug)]
-pub(crate) struct Interrupted;
+pub(crate) struct Interruption;
 
-impl fmt::Display for Interrupted {
+impl fmt::Display for Interruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("interrupted")
     }
 }
 
-impl std::error::Error for Interrupted {}
+impl std::error::Error for Interruption {}

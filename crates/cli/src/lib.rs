@@ -1,6 +1,7 @@
-//! The `harness` program, and its MCP door for hosts that add bodies of their own.
+//! The `harness` program, and its MCP server for hosts that add bodies of their own.
 
 mod arguments;
+mod client;
 mod command;
 mod example;
 mod exit;
@@ -11,14 +12,16 @@ mod interrupt;
 pub mod mcp;
 mod open;
 mod output;
+mod project;
+mod replace;
 mod scaffold;
 
 use clap::Parser;
 use command::Command;
-use exit::{Exit, Usage};
-use interrupt::Interrupted;
-use open::Folder;
-use output::{Answer, Colour, Output};
+use exit::{Exit, UsageError};
+use interrupt::Interruption;
+use output::{Colour, Output, OutputFormat};
+use project::Project;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +37,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 )]
 struct Cli {
     #[command(flatten)]
-    folder: Folder,
+    project: Project,
     /// When to use colour
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     color: Colour,
@@ -44,9 +47,9 @@ struct Cli {
 
 /// The program, from its arguments to its exit code.
 pub fn main() -> ExitCode {
-    // A worker is this same program started anew: it must become one before anything else happens.
+    // A worker is this program started again, and must become one before anything else.
     tool_harness_script::run_if_worker();
-    let answer = Answer::asked_for(std::env::args_os().skip(1));
+    let format = OutputFormat::asked_for(std::env::args_os().skip(1));
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(problem) => {
@@ -61,7 +64,7 @@ pub fn main() -> ExitCode {
                 .unwrap_or_default()
                 .trim_start_matches("error: ")
                 .to_owned();
-            let _ = Output::new(Colour::Auto, answer).document_failure(
+            let _ = Output::new(Colour::Auto, format).json_failure(
                 "usage",
                 &message,
                 Some(&lines.collect::<Vec<_>>().join("; ")),
@@ -69,11 +72,11 @@ pub fn main() -> ExitCode {
             return Exit::Usage.into();
         }
     };
-    let mut output = Output::new(cli.color, answer);
+    let mut output = Output::new(cli.color, format);
     let guards = cli.command.guards();
     let ended = without_panic_messages(|| run(cli, &mut output)).unwrap_or_else(|problem| {
         match report(&problem, &mut output) {
-            // Whatever went wrong, a client must not take it for a yes.
+            // A client must not take a failure for permission.
             _ if guards => Exit::Usage,
             reported => reported,
         }
@@ -81,14 +84,14 @@ pub fn main() -> ExitCode {
     ended.into()
 }
 
-/// Runs the command, and sees to it that all of its answer is written.
+/// Runs the command and flushes its output.
 fn run(cli: Cli, output: &mut Output) -> anyhow::Result<Exit> {
-    let ended = cli.command.run(&cli.folder, output)?;
+    let ended = cli.command.run(&cli.project, output)?;
     output.flush()?;
     Ok(ended)
 }
 
-/// Says what went wrong, and which exit code that is.
+/// Reports what went wrong; returns the exit code for it.
 fn report(problem: &anyhow::Error, output: &mut Output) -> Exit {
     let pipe_closed = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
     if problem
@@ -97,36 +100,36 @@ fn report(problem: &anyhow::Error, output: &mut Output) -> Exit {
     {
         return Exit::Done;
     }
-    let (message, help) = match problem.downcast_ref::<Usage>() {
+    let (message, help) = match problem.downcast_ref::<UsageError>() {
         Some(usage) => (usage.message.clone(), usage.help.clone()),
         None => (format!("{problem:#}"), None),
     };
-    let (exit, code) = if problem.is::<Panicked>() {
+    let (exit, code) = if problem.is::<Panic>() {
         (Exit::Failed, "internal")
-    } else if problem.is::<Interrupted>() {
+    } else if problem.is::<Interruption>() {
         (Exit::Stopped, "interrupted")
     } else {
         (Exit::Usage, "usage")
     };
-    // A reader who is gone cannot be told.
-    let _ = output.complain(&message, help.as_deref());
-    let _ = output.document_failure(code, &message, help.as_deref());
+    // If standard error is closed, there is no one to tell.
+    let _ = output.error(&message, help.as_deref());
+    let _ = output.json_failure(code, &message, help.as_deref());
     exit
 }
 
-/// A defect of this program.
+/// A bug in this program.
 #[derive(Debug)]
-struct Panicked(String);
+struct Panic(String);
 
-impl std::fmt::Display for Panicked {
+impl std::fmt::Display for Panic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "harness itself is broken: {}", self.0)
     }
 }
 
-impl std::error::Error for Panicked {}
+impl std::error::Error for Panic {}
 
-/// Runs `body`; a panic becomes an error with the place it came from, instead of a trace on the user's terminal.
+/// Runs `body`. A panic becomes an error with its place, instead of a trace on the terminal.
 fn without_panic_messages<T>(body: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let last = Arc::new(Mutex::new(String::new()));
     let seen = Arc::clone(&last);
@@ -134,7 +137,7 @@ fn without_panic_messages<T>(body: impl FnOnce() -> anyhow::Result<T>) -> anyhow
         *seen.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string().replace('\n', " ")
     }));
     panic::catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        Err(Panicked(last.lock().unwrap_or_else(PoisonError::into_inner).clone()).into())
+        Err(Panic(last.lock().unwrap_or_else(PoisonError::into_inner).clone()).into())
     })
 }
 
@@ -150,9 +153,9 @@ mod tests {
 
     #[test]
     fn a_defect_is_reported_in_one_line_with_its_place() {
-        let ended: anyhow::Result<()> = without_panic_messages(|| panic!("two\nlines"));
+        let result: anyhow::Result<()> = without_panic_messages(|| panic!("two\nlines"));
         let _ = panic::take_hook();
-        let message = ended.expect_err("a panic").to_string();
+        let message = result.expect_err("a panic").to_string();
         assert!(
             message.starts_with("harness itself is broken: ")
                 && message.contains("lib.rs")

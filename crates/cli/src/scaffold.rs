@@ -1,14 +1,14 @@
 //! The files of a new project.
 
-use crate::exit::Usage;
-use crate::open::ROOT_FILES;
-use crate::output::{look, paint, quoted};
+use crate::exit::UsageError;
+use crate::output::{paint, quoted, style};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+use tool_harness::path::ROOT_FILES;
 
-/// Path and text of every file of a new project.
+/// The path and text of every file of a new project.
 pub(crate) const FILES: [(&str, &str); 10] = [
     ("harness.md", include_str!("template/harness.md")),
     (
@@ -49,16 +49,16 @@ pub(crate) const FILES: [(&str, &str); 10] = [
     ),
 ];
 
-/// What became of each file.
+/// What was written.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct ScaffoldReport {
     created: Vec<&'static str>,
     kept: Vec<String>,
 }
 
-/// Writes the files that are not there yet into `folder`; what exists stays as it is.
-pub(crate) fn write(folder: &Path) -> anyhow::Result<Written> {
-    let mut written = Written {
+/// Writes the files into `folder`, except those that exist.
+pub(crate) fn write(folder: &Path) -> anyhow::Result<ScaffoldReport> {
+    let mut written = ScaffoldReport {
         created: Vec::new(),
         kept: Vec::new(),
     };
@@ -66,7 +66,7 @@ pub(crate) fn write(folder: &Path) -> anyhow::Result<Written> {
         .into_iter()
         .find(|name| fs::symlink_metadata(folder.join(name)).is_ok());
     for (path, text) in FILES {
-        // A second root file would be an error, whatever the first one is called.
+        // A second root file would be an error, even under another name.
         if let (true, Some(existing)) = (ROOT_FILES.contains(&path), root_file) {
             written.kept.push(existing.to_owned());
             continue;
@@ -81,9 +81,11 @@ pub(crate) fn write(folder: &Path) -> anyhow::Result<Written> {
                 written.kept.push(path.to_owned())
             }
             Err(problem) => {
-                return Err(
-                    Usage::new(format!("cannot write `{}`: {problem}", target.display())).into(),
-                );
+                return Err(UsageError::new(format!(
+                    "cannot write `{}`: {problem}",
+                    target.display()
+                ))
+                .into());
             }
         }
     }
@@ -108,17 +110,17 @@ pub(crate) fn next_steps(folder: &Path) -> String {
     format!("\ntry next:\n  {enter}harness test\n  {enter}harness call read_file path=harness.md")
 }
 
-impl fmt::Display for Written {
+impl fmt::Display for ScaffoldReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for path in &self.created {
-            writeln!(f, "{} {path}", paint(look::GOOD, "created"))?;
+            writeln!(f, "{} {path}", paint(style::GOOD, "created"))?;
         }
         for path in &self.kept {
-            writeln!(f, "{} {path}", paint(look::QUIET, "exists "))?;
+            writeln!(f, "{} {path}", paint(style::QUIET, "exists "))?;
         }
         write!(
             f,
-            "{} created, {} left as they were",
+            "{} created, {} unchanged",
             self.created.len(),
             self.kept.len()
         )

@@ -1,58 +1,43 @@
 //! What the host of an engine gives it, beyond files: tools, and what all calls share.
 
 use crate::call::Call;
-use crate::middleware::{Around, Known, Middleware};
-use crate::run::{Keys, Repair, Stored};
-use crate::slots::Slots;
+use crate::effect::Effects;
+use crate::middleware::{Around, Middleware, Registered};
 use crate::tool::{AnyTool, HostTool, Inject, RegisterError};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
-use tokio::sync::Semaphore;
 
 /// Gives a value to be injected into the arguments of a call.
 pub(crate) type Injector = Arc<dyn Fn(&Call) -> Option<Value> + Send + Sync>;
 
 /// What the host gave. It outlives every version of the project's files.
 #[derive(Default)]
-pub(crate) struct Host {
+pub(crate) struct HostParts {
     /// Whole tools in Rust, by name.
     pub(crate) tools: HashMap<String, HostTool>,
     /// Bodies for artifacts that have no script, by name.
     pub(crate) bodies: HashMap<String, Arc<dyn AnyTool>>,
     /// Links of the chain, in the order they run.
-    pub(crate) middleware: Vec<Known<dyn Middleware>>,
+    pub(crate) middleware: Vec<Registered<dyn Middleware>>,
     /// Layers around bodies, outermost first.
-    pub(crate) around: Vec<Known<dyn Around>>,
+    pub(crate) around: Vec<Registered<dyn Around>>,
     /// Whose arguments are repaired.
     pub(crate) repair: Repair,
     /// Values for `Inject::Host`, by name.
     pub(crate) injectors: HashMap<String, Injector>,
-    /// Places for calls of this engine, when they are limited.
-    pub(crate) places: Option<Arc<Slots>>,
-    /// What calls of tools that must not overlap hold.
-    pub(crate) keys: Keys,
-    /// Results of calls that are not made twice.
-    pub(crate) stored: Stored,
-    /// Threads for tools that block.
-    pub(crate) threads: Threads,
-    /// Threads whose call ended without them.
-    pub(crate) abandoned: AtomicUsize,
-    /// Events that they, or others, raised after the end of their call.
-    pub(crate) late: AtomicU64,
 }
 
-impl fmt::Debug for Host {
+impl fmt::Debug for HostParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Host")
+        f.debug_struct("HostParts")
             .field("tools", &self.tools.keys())
             .finish_non_exhaustive()
     }
 }
 
-impl Host {
+impl HostParts {
     /// Takes a tool in, unless its name or one of its aliases is taken.
     pub(crate) fn add(&mut self, tool: HostTool) -> Result<(), RegisterError> {
         let known = |name: &str| {
@@ -81,14 +66,14 @@ impl Host {
         &mut self,
         middleware: impl Middleware,
     ) -> Result<(), RegisterError> {
-        self.middleware.push(Known::middleware(middleware)?);
+        self.middleware.push(Registered::middleware(middleware)?);
         self.middleware.sort_by_key(|one| one.priority);
         Ok(())
     }
 
     /// Takes a layer around bodies in, at its place.
     pub(crate) fn add_layer(&mut self, layer: impl Around) -> Result<(), RegisterError> {
-        self.around.push(Known::layer(layer)?);
+        self.around.push(Registered::layer(layer)?);
         self.around.sort_by_key(|one| one.priority);
         Ok(())
     }
@@ -114,20 +99,22 @@ impl Host {
     }
 }
 
-/// Places for threads of tools that block.
-pub(crate) struct Threads(Arc<Semaphore>);
-
-/// Threads for tools that block, those that were left behind included.
-const MAX_THREADS: usize = 256;
-
-impl Default for Threads {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(MAX_THREADS)))
-    }
+/// For which tools arguments are repaired before they are validated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Repair {
+    /// For none.
+    #[default]
+    Off,
+    /// For tools without any effect. Reading is one, of the workspace or of the network: what was guessed might be what is read.
+    WithoutEffects,
 }
 
-impl Threads {
-    pub(crate) fn places(&self) -> Arc<Semaphore> {
-        Arc::clone(&self.0)
+impl Repair {
+    /// Whether the arguments of a tool may be repaired.
+    pub(crate) fn covers(self, effects: Effects) -> bool {
+        match self {
+            Self::Off => false,
+            Self::WithoutEffects => effects.is_empty(),
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::content::ContentBlock;
 use crate::content::joined;
+use crate::control::Control;
 use crate::id::{ToolCallId, ToolName};
+use crate::refusal::Refusal;
 use crate::result::ToolResult;
 use serde_json::{Map, Value, json};
 
@@ -31,16 +33,23 @@ impl ToolMessage {
     }
 }
 
+impl ToolResult {
+    /// The message for the model, or where the run shall go instead.
+    pub fn message(self) -> Result<ToolMessage, Control> {
+        match self.error.as_ref().and_then(|error| error.control.clone()) {
+            Some(control) => Err(control),
+            None => Ok(self.into()),
+        }
+    }
+}
+
 impl From<ToolResult> for ToolMessage {
     fn from(result: ToolResult) -> Self {
         let mut about = Map::new();
         let mut add = |key: &str, value: Option<Value>| {
             about.extend(value.map(|value| (key.to_owned(), value)))
         };
-        add(
-            "error",
-            result.error.as_ref().map(crate::refusal::Refusal::to_json),
-        );
+        add("error", result.error.as_ref().map(Refusal::to_json));
         add("artifacts", result.artifacts_json());
         add(
             "refs",

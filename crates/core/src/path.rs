@@ -1,4 +1,9 @@
-//! Paths as text, resolved by name.
+//! Paths as text, resolved by name, and the names that make a folder a project.
+
+use std::io;
+use std::path::Path;
+
+pub use tool_harness_sandbox::file::{ROOT_FILES, ROOT_FOLDER};
 
 /// A path as the file jail will see it: `.` and `..` resolved by name, slashes single. What leaves the start keeps its `..`.
 #[must_use]
@@ -31,6 +36,25 @@ pub(crate) fn within_workspace(path: &str) -> Option<String> {
             path
         }
     })
+}
+
+/// Whether a path, as diagnostics write it, is the project's root file.
+pub(crate) fn is_root_file(path: &str) -> bool {
+    ROOT_FILES.contains(&path)
+}
+
+/// Whether a folder holds a project: the one answer for every door. A broken project is one too,
+/// because what cannot be read may hide rules.
+pub fn is_project(folder: &Path) -> io::Result<bool> {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    for name in ROOT_FILES.into_iter().chain([ROOT_FOLDER]) {
+        match folder.join(name).symlink_metadata() {
+            Ok(_) => return Ok(true),
+            Err(problem) if matches!(problem.kind(), NotFound | NotADirectory) => {}
+            Err(problem) => return Err(problem),
+        }
+    }
+    Ok(false)
 }
 
 #[cfg(test)]

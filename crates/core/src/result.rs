@@ -3,8 +3,6 @@
 use crate::containment::Containment;
 use crate::content::ContentBlock;
 use crate::content::joined;
-use crate::control::Control;
-use crate::message::ToolMessage;
 use crate::refusal::Refusal;
 
 use crate::id::{ToolCallId, ToolName};
@@ -237,14 +235,6 @@ impl ToolResult {
         }
         object.insert("elapsed_ms".into(), milliseconds(self.elapsed));
         Value::Object(object)
-    }
-
-    /// The message for the model, or where the run shall go instead.
-    pub fn message(self) -> Result<ToolMessage, Control> {
-        match self.error.as_ref().and_then(|error| error.control.clone()) {
-            Some(control) => Err(control),
-            None => Ok(self.into()),
-        }
     }
 
     /// The artifacts as results carry them; nothing when there are none.

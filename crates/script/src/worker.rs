@@ -1,6 +1,6 @@
-//! The worker's side of the channel: one request after another until the harness closes it.
+//! The worker's side of the channel: it serves one request at a time until the harness hangs up.
 
-use crate::evaluate::{Channel, Names, Scripts, Table};
+use crate::evaluate::{BuiltinTable, Channel, ScriptGlobals, Scripts};
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read, Write};
 use std::panic;
@@ -12,11 +12,11 @@ use tool_harness::worker::protocol::{
 use tool_harness::worker::wire::WireError;
 use tool_harness_sandbox::process::{self, ExitCode, WorkerLimits, become_worker, leave};
 
-/// Finds the facts of one source and gives them as JSON.
-pub type Check = fn(ScriptKind, &str, Table) -> String;
+/// Collects the facts about one script and returns them as JSON.
+pub type CheckFn = fn(ScriptKind, &str, BuiltinTable) -> String;
 
-/// Becomes a worker with these built-ins and never returns.
-pub(crate) fn work(limits: &WorkerLimits, table: Table, check: Check) -> ! {
+/// Turns this process into a worker with these built-ins.
+pub(crate) fn work(limits: &WorkerLimits, table: BuiltinTable, check: CheckFn) -> ! {
     panic::set_hook(Box::new(|panic| {
         leave(if is_about_memory(panic.payload_as_str()) {
             ExitCode::Memory
@@ -26,12 +26,13 @@ pub(crate) fn work(limits: &WorkerLimits, table: Table, check: Check) -> ! {
     }));
     become_worker(
         limits,
-        move || Names::prepare(table),
+        move || ScriptGlobals::prepare(table),
         move |names, channel| serve(names, channel, table, check),
     )
 }
 
-/// The evaluator panics, rather than fails, when something would be larger than memory or its own counters.
+/// The evaluator panics, instead of returning an error, when a value would not fit into memory or
+/// into its own counters.
 fn is_about_memory(message: Option<&str>) -> bool {
     let signs = [
         "out of memory",
@@ -43,8 +44,8 @@ fn is_about_memory(message: Option<&str>) -> bool {
     message.is_some_and(|message| signs.iter().any(|sign| message.contains(sign)))
 }
 
-fn serve(names: Names, channel: process::Channel, table: Table, check: Check) {
-    let stream = Rc::new(Stream::new(channel));
+fn serve(names: ScriptGlobals, channel: process::Channel, table: BuiltinTable, check: CheckFn) {
+    let stream = Rc::new(FrameStream::new(channel));
     let mut scripts = Scripts::new(names, Rc::clone(&stream) as Rc<dyn Channel>);
     reply(&stream, Response::Ready.encode());
     loop {
@@ -79,53 +80,54 @@ fn serve(names: Names, channel: process::Channel, table: Table, check: Check) {
     }
 }
 
-/// A request that could not be read, and an answer that does not fit a frame, both mean that the harness and this worker do not
-/// understand each other.
-fn reply(stream: &Stream, frame: Result<Vec<u8>, WireError>) {
+/// Ends the worker if the request could not be decoded or the answer does not fit into a frame: the
+/// two sides disagree about the protocol.
+fn reply(stream: &FrameStream, frame: Result<Vec<u8>, WireError>) {
     match frame {
         Ok(frame) => stream.send(&frame),
         Err(_) => stream.malformed(),
     }
 }
 
-/// Frames over the channel. What was read beyond one frame is kept for the next.
-struct Stream {
+/// Frames over the channel. Bytes read beyond one frame are buffered for the next.
+struct FrameStream {
     channel: process::Channel,
     chunk: RefCell<Box<[u8]>>,
-    held: RefCell<Vec<u8>>,
+    buffer: RefCell<Vec<u8>>,
+    /// How much of `buffer` the last frame used.
     used: Cell<usize>,
-    /// The mark of the request at hand.
+    /// Identifies the current request in every frame that answers it.
     ticket: Cell<u64>,
     out: RefCell<Vec<u8>>,
 }
 
 const CHUNK: usize = 64 << 10;
 
-impl Stream {
+impl FrameStream {
     fn new(channel: process::Channel) -> Self {
         Self {
             channel,
             chunk: RefCell::new(vec![0; CHUNK].into_boxed_slice()),
-            held: RefCell::default(),
+            buffer: RefCell::default(),
             used: Cell::new(0),
             ticket: Cell::new(0),
             out: RefCell::default(),
         }
     }
 
-    /// Reads until at least `wanted` bytes are held.
+    /// Reads until the buffer has at least `wanted` bytes.
     fn fill(&self, wanted: usize) {
-        let mut held = self.held.borrow_mut();
+        let mut buffer = self.buffer.borrow_mut();
         if self.used.get() > 0 {
-            held.drain(..self.used.take());
-            // One large frame should not be paid for until the end.
-            held.shrink_to(CHUNK);
+            buffer.drain(..self.used.take());
+            // One large frame must not pin its memory for the worker's lifetime.
+            buffer.shrink_to(CHUNK);
         }
         let mut chunk = self.chunk.borrow_mut();
-        while held.len() < wanted {
+        while buffer.len() < wanted {
             match (&self.channel.reader).read(&mut chunk) {
                 Ok(0) => leave(ExitCode::Closed),
-                Ok(count) => held.extend_from_slice(chunk.get(..count).unwrap_or_default()),
+                Ok(count) => buffer.extend_from_slice(chunk.get(..count).unwrap_or_default()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => leave(ExitCode::Closed),
             }
@@ -133,7 +135,7 @@ impl Stream {
     }
 }
 
-impl Channel for Stream {
+impl Channel for FrameStream {
     fn send(&self, frame: &[u8]) {
         let mut out = self.out.borrow_mut();
         out.clear();
@@ -148,11 +150,11 @@ impl Channel for Stream {
 
     fn receive(&self) -> Vec<u8> {
         self.fill(HEADER);
-        let read = header(&self.held.borrow()).filter(|(length, _)| *length <= MAX_FRAME);
+        let read = header(&self.buffer.borrow()).filter(|(length, _)| *length <= MAX_FRAME);
         let (length, ticket) = read.unwrap_or_else(|| self.malformed());
         self.fill(HEADER + length);
         let frame = self
-            .held
+            .buffer
             .borrow()
             .get(HEADER..HEADER + length)
             .unwrap_or_default()

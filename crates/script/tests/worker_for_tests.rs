@@ -11,13 +11,13 @@ mod table;
 
 use serde_json::json;
 use tool_harness::facts::ScriptKind;
-use tool_harness_script::{Table, run_if_worker, run_if_worker_with};
+use tool_harness_script::{BuiltinTable, run_if_worker, run_if_worker_with};
 
 fn main() {
     run_if_worker_with(table::ARGUMENT, table::TABLE, facts);
     run_if_worker();
 }
 
-fn facts(kind: ScriptKind, source: &str, table: Table) -> String {
+fn facts(kind: ScriptKind, source: &str, table: BuiltinTable) -> String {
     json!({"kind": format!("{kind:?}"), "length": source.len(), "modules": table.len()}).to_string()
 }

@@ -1,9 +1,9 @@
-//! A program with one governed tool of its own: the file says what the tool is, a hook judges each call, Rust does the work.
+//! A program with one governed tool: a file declares it, a hook judges calls, Rust does the work.
 
 use serde_json::{Value, json};
 use tool_harness::{Arguments, Call, EngineBuilder, ToolError};
 
-/// What the tool does. A panic in here would fail the call, not the program.
+/// The body of the tool. A panic in here fails the call, not the program.
 async fn look_up_order(arguments: Value) -> Result<Value, ToolError> {
     match arguments["id"].as_str() {
         Some("A-17") => Ok(json!({"id": "A-17", "status": "shipped", "items": 3})),
@@ -12,7 +12,8 @@ async fn look_up_order(arguments: Value) -> Result<Value, ToolError> {
 }
 
 fn main() -> anyhow::Result<()> {
-    // Hooks are scripts, and scripts run in this same program, started again as a worker: first, before there are other threads.
+    // Hooks are scripts, and the engine runs scripts in workers: this same program, started again.
+    // Call this first, before there are other threads.
     tool_harness_script::run_if_worker();
     tokio::runtime::Runtime::new()?.block_on(serve())
 }

@@ -1,4 +1,4 @@
-//! Tools written in Rust, governed like any other: no project, no scripts, no Starlark in the program.
+//! Tools written in Rust, governed like any other. The program has no project and no scripts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -8,22 +8,22 @@ use tool_harness::middleware::{Decision, Judged, Middleware, Step};
 use tool_harness::tool::function;
 use tool_harness::{EngineBuilder, ToolError, ToolRequest, ToolRuntime, ToolSpec, TypedTool};
 
-/// What all calls share.
+/// The state that all calls share.
 struct Shop {
     orders: BTreeMap<&'static str, u32>,
 }
 
-/// What each run brings along.
+/// The context of one run.
 struct Customer(&'static str);
 
-/// The arguments: the comments are what the model reads.
+/// The arguments. The model reads the comments.
 #[derive(Deserialize, schemars::JsonSchema)]
 struct Order {
     /// The order's number, as in A-17.
     id: String,
 }
 
-/// The result, which is checked against its schema, too.
+/// The result. It is checked against its schema, too.
 #[derive(Serialize, schemars::JsonSchema)]
 struct Status {
     items: u32,
@@ -59,7 +59,7 @@ impl TypedTool<Shop, Customer> for LookUpOrder {
     }
 }
 
-/// Keeps everybody from the orders of X.
+/// Refuses calls about orders that start with X.
 struct PrivateOrders;
 
 impl Middleware for PrivateOrders {
@@ -77,7 +77,7 @@ impl Middleware for PrivateOrders {
     }
 }
 
-/// The rules, as `harness.md` has them.
+/// The rules, in the format of `harness.md`.
 const RULES: &str = "---
 policy:
   side_effect_level: read_only

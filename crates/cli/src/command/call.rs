@@ -1,26 +1,25 @@
 //! `harness call`.
 
-use crate::arguments::Request;
+use crate::arguments::CallArguments;
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::open::Folder;
-use crate::output::{self, Asked, Output, look, paint, plain};
+use crate::output::{self, LogLine, Output, TypedCall, paint, plain, style};
+use crate::project::Project;
 use clap::Args;
-use serde_json::Value;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 use tool_harness::event::{Delivery, EventRef, Sink};
 
-/// How long a reader of events has for the last of them.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long to wait for the last events to be read.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Args)]
-pub(crate) struct Call {
+pub(crate) struct CallArgs {
     /// The tool's name
     tool: String,
     #[command(flatten)]
-    request: Request,
+    arguments: CallArguments,
     /// The whole result as one JSON document
     #[arg(long)]
     json: bool,
@@ -32,23 +31,27 @@ pub(crate) struct Call {
     timeout_ms: Option<u64>,
 }
 
-impl Call {
-    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+impl CallArgs {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let engine = match (self.events, self.json) {
-            (true, _) => folder.open_with(Arc::new(EveryEvent)).await?,
-            (false, true) => folder.open().await?,
-            (false, false) => folder.open_with(Arc::new(LogOf(self.tool.clone()))).await?,
+            (true, _) => project.open_with(Arc::new(EventPrinter)).await?,
+            (false, true) => project.open().await?,
+            (false, false) => {
+                project
+                    .open_with(Arc::new(ToolLogPrinter(self.tool.clone())))
+                    .await?
+            }
         };
-        let mut call = self.request.call(&engine, &self.tool)?;
+        let mut call = self.arguments.call(&engine, &self.tool)?;
         call.timeout = self.timeout_ms.map(Duration::from_millis);
         call.cancel = interrupt::cancelled_by_signals().into();
         let result = engine.call(call).await;
-        // What it logged comes before what it came to. Whoever does not read it is not waited for.
-        engine.flush(LAST_WORDS).await;
+        // The log comes before the result, but a reader who is slow does not hold the result up.
+        engine.flush(FLUSH_TIMEOUT).await;
         if self.json {
             output.json(&result.to_json())?;
         } else if let Some(refusal) = &result.error {
-            // A script's own error value may say more than the message made from it.
+            // A script's error value may say more than its message.
             if let Some(value) = result
                 .value
                 .as_ref()
@@ -56,10 +59,10 @@ impl Call {
             {
                 output.say(&plain(&value.to_string()))?;
             }
-            let arguments = engine.redactor().text(&self.request.words()).into_owned();
+            let arguments = engine.redactor().text(&self.arguments.words()).into_owned();
             output.say(&output::refusal(
                 refusal,
-                &Asked {
+                &TypedCall {
                     tool: self.tool,
                     arguments,
                 },
@@ -68,17 +71,17 @@ impl Call {
             output.print(&output::result(&result))?;
             for artifact in &result.artifacts {
                 let place = engine
-                    .kept_file(artifact)
+                    .blob_file(artifact)
                     .map(|file| format!(" in {}", file.display()))
                     .unwrap_or_default();
                 output.say(&paint(
-                    look::QUIET,
+                    style::QUIET,
                     &format!("kept: {} bytes as {}{place}", artifact.bytes, artifact.id),
                 ))?;
             }
             let word = if result.is_error { "failed" } else { "done" };
             output.say(&paint(
-                look::QUIET,
+                style::QUIET,
                 &format!(
                     "{}: {word} in {:.1} ms",
                     result.name,
@@ -91,11 +94,11 @@ impl Call {
 }
 
 /// Writes each event to standard error as it happens.
-struct EveryEvent;
+struct EventPrinter;
 
-impl Sink for EveryEvent {
+impl Sink for EventPrinter {
     fn record(&self, event: &EventRef<'_>) {
-        // The call goes on when nobody reads its events.
+        // The call goes on if its events cannot be written.
         let _ = writeln!(io::stderr().lock(), "{}", event.to_event().to_json());
     }
 
@@ -104,27 +107,13 @@ impl Sink for EveryEvent {
     }
 }
 
-/// Shows what the called tool itself logs or prints.
-struct LogOf(String);
+/// Prints what the called tool logs.
+struct ToolLogPrinter(String);
 
-impl Sink for LogOf {
+impl Sink for ToolLogPrinter {
     fn record(&self, event: &EventRef<'_>) {
-        let text = |key: &str| event.fields().get(key).and_then(Value::as_str);
-        if event.name == "log" && text("source") == Some(self.0.as_str()) {
-            let fields = event
-                .fields()
-                .get("fields")
-                .filter(|fields| fields.as_object().is_some_and(|map| !map.is_empty()));
-            let fields = fields
-                .map(|fields| format!(" {fields}"))
-                .unwrap_or_default();
-            let message = format!("{}{fields}", text("message").unwrap_or_default());
-            let _ = writeln!(
-                io::stderr().lock(),
-                "{}: {}",
-                text("level").unwrap_or("info"),
-                plain(&message)
-            );
+        if let Some(line) = LogLine::of(event).filter(|line| line.source == self.0) {
+            let _ = writeln!(io::stderr().lock(), "{}: {}", line.level, line.message);
         }
     }
 

@@ -6,15 +6,15 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 #[derive(Args)]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }
 
-impl Completions {
+impl CompletionsArgs {
     pub(super) fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
-        // Written to memory first: the generator panics when its stream closes early.
+        // To memory first: the generator panics if its stream closes early.
         let mut script = Vec::new();
         clap_complete::generate(
             self.shell,

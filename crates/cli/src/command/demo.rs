@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::open;
-use crate::output::{self, Output, indented, look, paint, plain, quoted};
+use crate::output::{self, Output, indented, paint, plain, quoted, style};
 use clap::Args;
 use serde_json::{Value, json};
 use std::fs;
@@ -16,9 +16,10 @@ use tool_harness::engine::Engine;
 use tool_harness::event::{Delivery, Event, EventRef, Sink};
 use tool_harness::refusal::Code;
 use tool_harness::result::ToolResult;
+use tool_harness::stage::Stage;
 
 #[derive(Args)]
-pub(crate) struct Demo {}
+pub(crate) struct DemoArgs {}
 
 /// The built-in project.
 const FILES: [(&str, &str); 6] = [
@@ -48,17 +49,17 @@ const FILES: [(&str, &str); 6] = [
     ),
 ];
 
-/// A file beside the workspace that no tool may see.
-const CANARY: &str = "the recipe nobody may read";
+/// The content of a file beside the workspace, which no tool may read.
+const CANARY: &str = "the secret recipe";
 
-/// One call of the session and what must come of it.
+/// One call of the session and its expected result.
 struct Scene {
     title: &'static str,
     tool: &'static str,
     args: Value,
-    /// `Ok` with a part of the value, or the code of the refusal.
+    /// The value, or the code of the refusal.
     expected: Result<Value, Code>,
-    /// What to notice.
+    /// What it shows.
     moral: &'static str,
 }
 
@@ -69,7 +70,7 @@ fn scenes() -> Vec<Scene> {
             tool: "count_words",
             args: json!({"text": "small tools, well governed"}),
             expected: Ok(json!({"words": 4})),
-            moral: "every call takes the same five stages",
+            moral: "every call takes the same six stages",
         },
         Scene {
             title: "wrong arguments",
@@ -107,21 +108,21 @@ fn scenes() -> Vec<Scene> {
             moral: "scripts run in worker processes with limits; this one is gone, the harness is not",
         },
         Scene {
-            title: "and on it goes",
+            title: "and the next call works",
             tool: "count_words",
             args: json!({"text": "still here"}),
             expected: Ok(json!({"words": 2})),
-            moral: "the next call does not notice",
+            moral: "the harness goes on as if nothing had happened",
         },
     ]
 }
 
-impl Demo {
+impl DemoArgs {
     pub(super) async fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
         let scratch = TempDir::with_prefix("harness-demo-")?;
         let project = scratch.path().join("project");
         set_stage(&project)?;
-        let events = Arc::new(Recorded::default());
+        let events = Arc::new(EventBuffer::default());
         let engine = open::load(&project, Some(Arc::clone(&events) as Arc<dyn Sink>)).await?;
         output.print(&format!(
             "A project with {} and {}, in a temporary folder.",
@@ -134,7 +135,7 @@ impl Demo {
         for (number, scene) in (1..).zip(&scenes) {
             output.print(&format!(
                 "\n{}",
-                paint(look::STRONG, &format!("{number}. {}", scene.title))
+                paint(style::STRONG, &format!("{number}. {}", scene.title))
             ))?;
             as_expected += usize::from(play(&engine, &events, scene, &cancel, output).await?);
             if cancel.is_cancelled() {
@@ -150,14 +151,14 @@ impl Demo {
         if as_expected == scenes.len() {
             output.print(&format!(
                 "\n{} {served}, and is still here; `harness new DIR` starts a project of your own",
-                paint(look::GOOD, "✓")
+                paint(style::GOOD, "✓")
             ))?;
             Ok(Exit::Done)
         } else {
             let wrong = scenes.len() - as_expected;
             output.print(&format!(
                 "\n{} {served}; {wrong} did not end as expected",
-                paint(look::BAD, "✗")
+                paint(style::BAD, "✗")
             ))?;
             Ok(Exit::Failed)
         }
@@ -175,51 +176,51 @@ fn set_stage(project: &Path) -> std::io::Result<()> {
     })
 }
 
-/// Makes one call, shows it, and says whether it ended as it should.
+/// Makes one call and shows it; returns whether it ended as expected.
 async fn play(
     engine: &Engine,
-    events: &Recorded,
+    events: &EventBuffer,
     scene: &Scene,
     cancel: &CancellationToken,
     output: &mut Output,
 ) -> anyhow::Result<bool> {
     output.print(&format!(
         "   {}",
-        paint(look::NAME, &command_line(scene.tool, &scene.args))
+        paint(style::NAME, &command_line(scene.tool, &scene.args))
     ))?;
     let mut call = Call::new(scene.tool, Arguments::Value(scene.args.clone())).door(Door::Cli);
     call.cancel = cancel.clone().into();
     let result = engine.call(call).await;
     let events = events.take();
-    output.print(&format!("   {}", stages(&events, &result)))?;
+    output.print(&format!("   {}", stages(&result)))?;
     for event in events
         .iter()
         .filter(|event| event.name == "hook.decided" || event.name == "file.denied")
     {
         output.print(&format!(
             "   {}",
-            paint(look::QUIET, &plain(&decision(event)))
+            paint(style::QUIET, &plain(&decision(event)))
         ))?;
     }
     match &result.error {
         Some(refusal) => output.print(&format!(
             "   {} {}",
-            paint(look::BAD, refusal.code.text()),
+            paint(style::BAD, refusal.code.text()),
             indented(3, &plain(&refusal.message)).trim_start()
         ))?,
         None => output.print(&indented(3, &output::result(&result)))?,
     }
     let fits = ends_as(&result, &scene.expected);
     let (style, mark) = if fits {
-        (look::GOOD, "✓")
+        (style::GOOD, "✓")
     } else {
-        (look::BAD, "✗ not as expected:")
+        (style::BAD, "✗ not as expected:")
     };
     output.print(&format!("   {} {}", paint(style, mark), scene.moral))?;
     Ok(fits)
 }
 
-/// Whether the call ended as it should, with nothing from outside the workspace in it.
+/// Whether the call ended as expected, and leaked nothing from outside the workspace.
 fn ends_as(result: &ToolResult, expected: &Result<Value, Code>) -> bool {
     let leaked = result.to_json().to_string().contains(CANARY);
     let fits = match (expected, &result.error) {
@@ -242,26 +243,17 @@ fn command_line(tool: &str, args: &Value) -> String {
     words.join(" ")
 }
 
-/// The five stages, each with a mark for how far the call came.
-fn stages(events: &[Event], result: &ToolResult) -> String {
-    const STAGES: [&str; 5] = ["admit", "authorize", "before", "execute", "finish"];
-    let started = events.iter().any(|event| event.name == "tool.started");
-    let stopped = result.error.as_ref().map(|refusal| match refusal.code {
-        Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout => {
-            "before"
+/// The stages, each with a mark for how far the call came.
+fn stages(result: &ToolResult) -> String {
+    // A call whose body fails still goes through `finish`.
+    let refused = result.error.as_ref();
+    let stopped = refused.map(|refusal| refusal.stage.unwrap_or(Stage::Execute));
+    let marked = Stage::ALL.iter().map(|stage| match stopped {
+        Some(end) if *stage == end => format!("{stage} {}", paint(style::BAD, "✗")),
+        Some(end) if *stage > end && end != Stage::Execute => {
+            paint(style::QUIET, &format!("{stage} ·"))
         }
-        Code::Denied | Code::Unsupported => "authorize",
-        _ if started => "execute",
-        _ => "admit",
-    });
-    let reached = stopped.and_then(|stage| STAGES.iter().position(|&name| name == stage));
-    let marked = STAGES.iter().enumerate().map(|(at, stage)| match reached {
-        Some(end) if at == end => format!("{stage} {}", paint(look::BAD, "✗")),
-        // What fails in its body still ends like every call: audited, bounded, recorded.
-        Some(end) if at > end && STAGES[end] != "execute" => {
-            paint(look::QUIET, &format!("{stage} ·"))
-        }
-        _ => format!("{stage} {}", paint(look::GOOD, "✓")),
+        _ => format!("{stage} {}", paint(style::GOOD, "✓")),
     });
     marked.collect::<Vec<_>>().join("  ")
 }
@@ -285,17 +277,17 @@ fn decision(event: &Event) -> String {
     format!("hook {} decided {}{reason}", text("hook"), text("action"))
 }
 
-/// Keeps events until they are taken.
+/// Collects events.
 #[derive(Default)]
-struct Recorded(Mutex<Vec<Event>>);
+struct EventBuffer(Mutex<Vec<Event>>);
 
-impl Recorded {
+impl EventBuffer {
     fn take(&self) -> Vec<Event> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Sink for Recorded {
+impl Sink for EventBuffer {
     fn record(&self, event: &EventRef<'_>) {
         self.0
             .lock()

@@ -1,8 +1,8 @@
 //! `harness doctor`: what this machine can contain, and what would make it better.
 
 use crate::exit::Exit;
-use crate::open::Folder;
-use crate::output::{Output, look, paint};
+use crate::output::{Output, paint, style};
+use crate::project::Project;
 use clap::Args;
 use serde_json::{Value, json};
 use tool_harness::containment::Containment;
@@ -12,22 +12,22 @@ use tool_harness::plan::{plan_lines, plan_to_json};
 use tool_harness_sandbox::process::Sandbox;
 use tool_harness_sandbox::tier::{LayerReport, SandboxReport, Tier};
 
-/// What nothing here can close.
-const CLIENTS: &str = "a client that loses patience with a hook runs its call; harness decides within 20 s, so keep a client's hook timeout above that";
+/// A gap that harness cannot close.
+const CLIENT_TIMEOUT: &str = "a client whose hook times out runs its call; harness decides within 20 s, so keep the client's hook timeout above that";
 
 #[derive(Args)]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     /// One JSON document
     #[arg(long)]
     json: bool,
 }
 
-impl Doctor {
-    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+impl DoctorArgs {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let machine = Machine::default();
         let sandbox = machine.sandbox(Containment::On);
         let scripts = tool_harness::worker::try_start().await;
-        let project = Project::look_at(folder).await;
+        let project = ProjectSummary::of(project).await;
         if self.json {
             let report = sandbox.report();
             let layers: Vec<Value> = report.layers.iter().map(layer_document).collect();
@@ -37,7 +37,7 @@ impl Doctor {
                 "layers": layers,
                 "scripts": match &scripts { Ok(()) => json!({"works": true}), Err(problem) => json!({"works": false, "detail": problem}) },
                 "project": project.document(),
-                "notes": [CLIENTS],
+                "notes": [CLIENT_TIMEOUT],
             }))?;
         } else {
             output.print(&lines(sandbox, &scripts, &project).join("\n"))?;
@@ -52,18 +52,18 @@ impl Doctor {
     }
 }
 
-fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &Project) -> Vec<String> {
+fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &ProjectSummary) -> Vec<String> {
     let mark = |works: bool| {
         if works {
-            paint(look::GOOD, "yes")
+            paint(style::GOOD, "yes")
         } else {
-            paint(look::BAD, "no ")
+            paint(style::BAD, "no ")
         }
     };
     let report = sandbox.report();
     let mut lines = vec![format!(
         "{} {}: {}",
-        paint(look::STRONG, "processes: tier"),
+        paint(style::STRONG, "processes: tier"),
         report.tier,
         meaning(report)
     )];
@@ -78,24 +78,27 @@ fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &Project) -> 
             format!(
                 "      {:<11} {} {fix}",
                 "",
-                paint(look::CAREFUL, "to mend:")
+                paint(style::CAREFUL, "to fix:")
             )
         }));
     }
     lines.push(match scripts {
         Ok(()) => format!(
             "{} {} confined workers start",
-            paint(look::STRONG, "scripts:"),
+            paint(style::STRONG, "scripts:"),
             mark(true)
         ),
         Err(problem) => format!(
             "{} {} {problem}",
-            paint(look::STRONG, "scripts:"),
+            paint(style::STRONG, "scripts:"),
             mark(false)
         ),
     });
     lines.extend(project.lines());
-    lines.push(format!("{} {CLIENTS}", paint(look::STRONG, "clients:")));
+    lines.push(format!(
+        "{} {CLIENT_TIMEOUT}",
+        paint(style::STRONG, "clients:")
+    ));
     lines
 }
 
@@ -106,15 +109,15 @@ fn meaning(report: &SandboxReport) -> &'static str {
         .any(|layer| layer.name == "landlock" && layer.works);
     match report.tier {
         Tier::A if !has_landlock => {
-            "namespaces, with a system call filter inside; hosts of the list can be reached"
+            "namespaces, with a system call filter inside; processes reach only listed hosts"
         }
         Tier::A => {
-            "namespaces, with Landlock and a system call filter inside; hosts of the list can be reached"
+            "namespaces, with Landlock and a system call filter inside; processes reach only listed hosts"
         }
         Tier::B => {
-            "Landlock and a system call filter; no network for processes, and less is hidden than in tier A"
+            "Landlock and a system call filter; processes have no network, and see more of the machine than in tier A"
         }
-        Tier::None => "commands cannot be contained here, so none is run",
+        Tier::None => "commands cannot be contained here, so harness runs none",
     }
 }
 
@@ -126,12 +129,12 @@ fn layer_document(layer: &LayerReport) -> Value {
     document
 }
 
-/// What there is to say about the project.
-enum Project {
-    /// There is none here.
+/// The state of the project.
+enum ProjectSummary {
+    /// No project was found.
     None(String),
-    /// It can be read.
-    Read {
+    /// It was loaded.
+    Loaded {
         errors: usize,
         stopped: Option<String>,
         plan: Value,
@@ -140,9 +143,9 @@ enum Project {
     },
 }
 
-impl Project {
-    async fn look_at(folder: &Folder) -> Self {
-        let engine = match folder.load().await {
+impl ProjectSummary {
+    async fn of(project: &Project) -> Self {
+        let engine = match project.load().await {
             Ok(engine) => engine,
             Err(problem) => return Self::None(problem.to_string()),
         };
@@ -152,20 +155,20 @@ impl Project {
             .filter(|finding| finding.severity == Severity::Error)
             .count();
         let plan = engine.plan(None);
-        Self::Read {
+        Self::Loaded {
             errors,
             stopped: engine.stopped().map(|problem| problem.message.clone()),
             plan: plan.as_ref().map(plan_to_json).unwrap_or_default(),
             lines: plan.as_ref().map(plan_lines).unwrap_or_default(),
-            off: engine.registry().confines.containment == Containment::Off,
+            off: engine.default_view().sandbox.containment == Containment::Off,
         }
     }
 
     fn is_broken(&self) -> bool {
         matches!(
             self,
-            Self::Read { errors: 1.., .. }
-                | Self::Read {
+            Self::Loaded { errors: 1.., .. }
+                | Self::Loaded {
                     stopped: Some(_),
                     ..
                 }
@@ -175,7 +178,7 @@ impl Project {
     fn document(&self) -> Value {
         match self {
             Self::None(why) => json!({"found": false, "detail": why}),
-            Self::Read {
+            Self::Loaded {
                 errors,
                 stopped,
                 plan,
@@ -188,10 +191,10 @@ impl Project {
     }
 
     fn lines(&self) -> Vec<String> {
-        let title = paint(look::STRONG, "project:");
+        let title = paint(style::STRONG, "project:");
         match self {
             Self::None(why) => vec![format!("{title} {why}")],
-            Self::Read {
+            Self::Loaded {
                 errors,
                 stopped,
                 lines,
@@ -212,7 +215,7 @@ impl Project {
                 if *off {
                     all.push(format!(
                         "  {} `sandbox.mode: off` in the user's or the machine's file",
-                        paint(look::BAD, "not contained:")
+                        paint(style::BAD, "not contained:")
                     ));
                 }
                 all.extend(lines.iter().map(|line| format!("  {line}")));

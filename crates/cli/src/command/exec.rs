@@ -1,8 +1,8 @@
 //! `harness exec`: any command inside the project's sandbox plan.
 
-use crate::exit::{Exit, Usage};
-use crate::open::Folder;
-use crate::output::{Output, look, paint, plain};
+use crate::exit::{Exit, UsageError};
+use crate::output::{Output, paint, plain, style};
+use crate::project::Project;
 use anyhow::Context as _;
 use clap::Args;
 use std::ffi::OsString;
@@ -20,26 +20,26 @@ use tool_harness_sandbox::process::{
     self, Command, CommandOutcome, End, SandboxError, Stdin, Stream, was_closed,
 };
 
-/// What a shell says of a program that is not there.
+/// A shell's exit code for a program that does not exist.
 const NOT_FOUND: u8 = 127;
-/// And of something that is there, and is none.
+/// A shell's exit code for a file that cannot be executed.
 const NOT_EXECUTABLE: u8 = 126;
-/// A command that was killed, as a shell would say it.
+/// A shell's exit code for a command that was killed.
 const KILLED: u8 = 128 + 9;
-/// Added to a signal, as shells do.
-const BY_SIGNAL: i32 = 128;
-/// What becomes of a program that writes where nobody reads.
-const BROKEN_PIPE: i32 = 13;
-/// Chunks of input and output on their way.
+/// What shells add to the number of a signal.
+const SIGNAL_BASE: i32 = 128;
+/// The signal for a program that writes to a closed pipe.
+const SIGPIPE: i32 = 13;
+/// Chunks of input or output in a queue.
 const CHUNKS: usize = 16;
 const CHUNK_BYTES: usize = 64 << 10;
-/// A command without a limit of its own: longer than anybody waits.
+/// The deadline of a command without one.
 const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
-/// How long a reader has for what a command said that was ended.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+/// How long the reader of a stopped command has to read its output.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(100);
 
 #[derive(Args)]
-pub(crate) struct Exec {
+pub(crate) struct ExecArgs {
     /// Give up after this many milliseconds [default: no limit]
     #[arg(long, value_name = "MS")]
     timeout_ms: Option<u64>,
@@ -53,106 +53,108 @@ pub(crate) struct Exec {
     command: Vec<OsString>,
 }
 
-impl Exec {
-    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
-        let engine = folder.open_plan().await?;
+impl ExecArgs {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+        let engine = project.open_plan().await?;
         let mut plan = engine
             .plan(None)
-            .ok_or_else(|| Usage::new("the project has no plan"))?;
+            .ok_or_else(|| UsageError::new("the project has no plan"))?;
         plan.limits.deadline = self.timeout_ms.map_or(NO_LIMIT, Duration::from_millis);
         let mut words = self.command.into_iter();
         let program = words.next().unwrap_or_default();
-        let (cancel, asked) = (CancellationToken::new(), Asked::default());
+        let (cancel, end) = (CancellationToken::new(), EndRequest::default());
         let (to_output, from_command) = mpsc::channel(CHUNKS);
         let command = Command {
             cwd: Some(std::env::current_dir()?),
             stdin: Stdin::Stream(input()),
             output: process::Output::Stream(to_output),
-            signals: Some(passed_on(&cancel, &asked)?),
+            signals: Some(forward_signals(&cancel, &end)?),
             ..Command::new(program, words)
         };
         let machine = Machine::default();
-        let sandbox = machine.sandbox(engine.registry().confines.containment);
+        let sandbox = machine.sandbox(engine.default_view().sandbox.containment);
         process::announce_last_call();
-        let writing = writing(from_command, engine.redactor(), &cancel);
+        let writing = forward_output(from_command, engine.redactor(), &cancel);
         let deadline = tokio::time::Instant::now() + plan.limits.deadline;
         let finished = sandbox.run(&plan, command, cancel.clone()).await;
-        // Nothing of the command is left. What it said still has to find its reader, who has as much time as the command had.
+        // The command has ended. Its output may still wait for the reader, until the command's
+        // deadline.
         let is_stopped = matches!(&finished, Ok(finished) if matches!(finished.end, End::TimedOut | End::Cancelled));
         let written = tokio::select! {
             biased;
             written = writing => written?,
-            () = sleep(LAST_WORDS), if is_stopped || asked.signal().is_some() => {
-                without_a_reader(asked.exit());
-                Ok(Written::All)
+            () = sleep(FLUSH_TIMEOUT), if is_stopped || end.signal().is_some() => {
+                exit_soon(end.exit());
+                Ok(Forwarding::All)
             }
-            () = cancel.cancelled(), if !is_stopped => return Ok(without_a_reader(asked.exit())),
-            () = sleep_until(deadline), if !is_stopped => return Ok(without_a_reader(Exit::Stopped)),
+            () = cancel.cancelled(), if !is_stopped => return Ok(exit_soon(end.exit())),
+            () = sleep_until(deadline), if !is_stopped => return Ok(exit_soon(Exit::Stopped)),
         };
-        let written = written.context("what the command says cannot be passed on")?;
+        let written = written.context("cannot pass on the output of the command")?;
         match finished {
-            // As for any program in a pipeline whose reader has had enough.
-            Ok(_) if written == Written::Unread => Ok(by_signal(BROKEN_PIPE)),
+            // As any program in a pipeline whose reader has closed it.
+            Ok(_) if written == Forwarding::ReaderGone => Ok(by_signal(SIGPIPE)),
             Ok(CommandOutcome {
                 end: End::Cancelled,
                 ..
-            }) => Ok(asked.exit()),
+            }) => Ok(end.exit()),
             Ok(finished) => ended(&finished, engine.redactor(), output),
             Err(error) => refused(&error, engine.redactor(), output),
         }
     }
 }
 
-/// The last signal that asked for an end.
+/// The last signal that asked harness to end.
 #[derive(Clone, Default)]
-struct Asked(Arc<AtomicI32>);
+struct EndRequest(Arc<AtomicI32>);
 
-impl Asked {
+impl EndRequest {
     fn signal(&self) -> Option<i32> {
         Some(self.0.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
     }
 
-    /// How the program ends that was asked to.
+    /// The exit code for that signal.
     fn exit(&self) -> Exit {
         self.signal().map_or(Exit::Stopped, by_signal)
     }
 }
 
 fn by_signal(signal: i32) -> Exit {
-    Exit::As(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX))
+    Exit::As(u8::try_from(SIGNAL_BASE + signal).unwrap_or(u8::MAX))
 }
 
-/// What became of what a command said.
+/// How far the output of a command was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Written {
-    /// All of it was written.
+enum Forwarding {
+    /// To its end.
     All,
-    /// Nobody reads it any more.
-    Unread,
+    /// Until the reader closed the pipe.
+    ReaderGone,
 }
 
-/// Ends the program in a moment, also when what is still to be said finds no reader.
-fn without_a_reader(exit: Exit) -> Exit {
+/// Ends the program in a moment, even if it cannot write the rest of its output.
+fn exit_soon(exit: Exit) -> Exit {
     std::thread::spawn(move || {
-        std::thread::sleep(LAST_WORDS);
-        process::wait_for_cleanup(LAST_WORDS);
+        std::thread::sleep(FLUSH_TIMEOUT);
+        process::wait_for_cleanup(FLUSH_TIMEOUT);
         exit.at_once()
     });
     exit
 }
 
-/// What the command came to, as an exit code; what it cannot say itself goes to standard error.
+/// The exit code of a command that ended. Why harness killed it, or denied it something, goes to
+/// standard error.
 fn ended(
     finished: &CommandOutcome,
     redactor: &Redactor,
     output: &mut Output,
 ) -> anyhow::Result<Exit> {
     for denial in &finished.denials {
-        // What was denied is the command's own word.
+        // The denial quotes the command, which may contain secrets.
         let clean = |text: &str| plain(&redactor.text(text)).to_string();
         output.say(&format!(
             "{}: {}: {}",
-            paint(look::CAREFUL, "harness"),
+            paint(style::CAREFUL, "harness"),
             clean(&denial.what),
             clean(&denial.why)
         ))?;
@@ -160,39 +162,39 @@ fn ended(
     let mut killed = |why: &str| {
         output.say(&format!(
             "{}: the command was killed: {why}",
-            paint(look::BAD, "harness")
+            paint(style::BAD, "harness")
         ))
     };
     Ok(match finished.end {
         End::Exited(code) => Exit::As(u8::try_from(code).unwrap_or(u8::MAX)),
         End::Signalled(signal) => by_signal(signal),
         End::TimedOut => {
-            killed("its time was up")?;
+            killed("it ran out of time")?;
             Exit::Stopped
         }
         End::Cancelled => Exit::Stopped,
         End::Flooded => {
-            killed("it wrote more than it may")?;
+            killed("it wrote too much output")?;
             Exit::As(KILLED)
         }
         End::OutOfMemory => {
-            killed("it used more memory than it may")?;
+            killed("it used too much memory")?;
             Exit::As(KILLED)
         }
         End::OutOfTime => {
-            killed("it used more processor time than it may")?;
+            killed("it used too much processor time")?;
             Exit::As(KILLED)
         }
         End::Protected => {
-            killed("a file that governs calls was made or replaced while it ran")?;
+            killed("a protected file was created or replaced while it ran")?;
             Exit::Refused
         }
     })
 }
 
-/// The command never ran.
+/// The exit code of a command that never ran.
 fn refused(error: &SandboxError, redactor: &Redactor, output: &mut Output) -> anyhow::Result<Exit> {
-    let doctor = "`harness doctor` says what this machine lacks, and how to mend it";
+    let doctor = "`harness doctor` shows what this machine lacks, and how to fix it";
     let (exit, help) = match error {
         SandboxError::NotFound { .. } => (Exit::As(NOT_FOUND), None),
         SandboxError::NotExecutable { .. } | SandboxError::Start { .. } => {
@@ -204,11 +206,11 @@ fn refused(error: &SandboxError, redactor: &Redactor, output: &mut Output) -> an
             (Exit::Usage, Some(doctor))
         }
     };
-    output.complain(&redactor.text(&error.to_string()), help)?;
+    output.error(&redactor.text(&error.to_string()), help)?;
     Ok(exit)
 }
 
-/// Standard input, read on a thread of its own, which the end of the program ends.
+/// Standard input, read on a thread of its own, which ends with the program.
 fn input() -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel(CHUNKS);
     std::thread::spawn(move || {
@@ -229,12 +231,13 @@ fn input() -> mpsc::Receiver<Vec<u8>> {
     receiver
 }
 
-/// Writes what the command says as it comes, on a thread of its own: a reader who never reads is not waited for when the program ends.
-fn writing(
+/// Writes the output of the command as it comes, on a thread of its own: the program can end
+/// although the reader does not read.
+fn forward_output(
     chunks: mpsc::Receiver<(Stream, Vec<u8>)>,
     redactor: &Redactor,
     cancel: &CancellationToken,
-) -> oneshot::Receiver<io::Result<Written>> {
+) -> oneshot::Receiver<io::Result<Forwarding>> {
     let (done, written) = oneshot::channel();
     let cancel = cancel.clone();
     let clean = (redactor.stream(), redactor.stream());
@@ -242,12 +245,13 @@ fn writing(
     written
 }
 
-/// Writes each stream without its secrets: whoever reads it may be a model. Where nobody reads any more, the command has no reason to go on.
+/// Writes each stream without its secrets, because a model may read it. If the reader closes it,
+/// the command is cancelled.
 fn write_out(
     mut chunks: mpsc::Receiver<(Stream, Vec<u8>)>,
     (mut out, mut err): (redact::Stream, redact::Stream),
     cancel: &CancellationToken,
-) -> io::Result<Written> {
+) -> io::Result<Forwarding> {
     let mut ready = Vec::new();
     while let Some((stream, chunk)) = chunks.blocking_recv() {
         ready.clear();
@@ -257,22 +261,22 @@ fn write_out(
         }
         if let Err(problem) = write(stream, &ready) {
             cancel.cancel();
-            return unread(problem);
+            return reader_gone(problem);
         }
     }
     for (stream, clean) in [(Stream::Out, out), (Stream::Err, err)] {
         ready.clear();
         clean.finish(&mut ready);
         if let Err(problem) = write(stream, &ready) {
-            return unread(problem);
+            return reader_gone(problem);
         }
     }
-    Ok(Written::All)
+    Ok(Forwarding::All)
 }
 
-fn unread(problem: io::Error) -> io::Result<Written> {
+fn reader_gone(problem: io::Error) -> io::Result<Forwarding> {
     if problem.kind() == io::ErrorKind::BrokenPipe {
-        Ok(Written::Unread)
+        Ok(Forwarding::ReaderGone)
     } else {
         Err(problem)
     }
@@ -294,9 +298,12 @@ fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Signals that the command gets as well. A second request to end ends everything the command started, and so does any signal that finds
-/// no command.
-fn passed_on(cancel: &CancellationToken, asked: &Asked) -> io::Result<mpsc::Receiver<i32>> {
+/// Forwards signals to the command. A second request to end kills everything it started, and so
+/// does any signal once the command has ended.
+fn forward_signals(
+    cancel: &CancellationToken,
+    end: &EndRequest,
+) -> io::Result<mpsc::Receiver<i32>> {
     let (sender, receiver) = mpsc::channel(CHUNKS);
     for kind in [
         SignalKind::interrupt(),
@@ -307,8 +314,8 @@ fn passed_on(cancel: &CancellationToken, asked: &Asked) -> io::Result<mpsc::Rece
         SignalKind::user_defined2(),
         SignalKind::window_change(),
     ] {
-        let (mut signals, sender, cancel, asked) =
-            (signal(kind)?, sender.clone(), cancel.clone(), asked.clone());
+        let (mut signals, sender, cancel, end) =
+            (signal(kind)?, sender.clone(), cancel.clone(), end.clone());
         let asks_to_end = [
             SignalKind::interrupt(),
             SignalKind::terminate(),
@@ -317,7 +324,7 @@ fn passed_on(cancel: &CancellationToken, asked: &Asked) -> io::Result<mpsc::Rece
         .contains(&kind);
         tokio::spawn(async move {
             while signals.recv().await.is_some() {
-                if asks_to_end && asked.0.swap(kind.as_raw_value(), Ordering::Relaxed) != 0 {
+                if asks_to_end && end.0.swap(kind.as_raw_value(), Ordering::Relaxed) != 0 {
                     cancel.cancel();
                 }
                 if sender.send(kind.as_raw_value()).await.is_err()

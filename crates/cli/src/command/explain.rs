@@ -1,32 +1,33 @@
 //! `harness explain`.
 
-use crate::arguments::Request;
-use crate::exit::{Exit, Usage};
+use crate::arguments::CallArguments;
+use crate::exit::{Exit, UsageError};
 use crate::interrupt;
-use crate::open::Folder;
 use crate::output::{self, Output, who_can_act};
+use crate::project::Project;
 use clap::Args;
 use serde_json::{Value, json};
-use tool_harness::check::{self, RULES, Rule};
+use tool_harness::check::{self, rules};
+use tool_harness::diagnostic::Rule;
 use tool_harness::refusal::Code;
 
 #[derive(Args)]
-pub(crate) struct Explain {
+pub(crate) struct ExplainArgs {
     /// A tool's name, or the code of a diagnostic or refusal
     #[arg(value_name = "TOOL|CODE")]
     subject: String,
     #[command(flatten)]
-    request: Request,
+    arguments: CallArguments,
     /// One JSON document
     #[arg(long)]
     json: bool,
 }
 
-impl Explain {
-    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
-        if let Some(page) = Page::of(&self.subject)? {
-            if !self.request.is_empty() {
-                return Err(Usage::new(format!(
+impl ExplainArgs {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+        if let Some(page) = CodePage::of(&self.subject)? {
+            if !self.arguments.is_empty() {
+                return Err(UsageError::new(format!(
                     "`{}` is a code, which takes no arguments",
                     self.subject
                 ))
@@ -39,8 +40,8 @@ impl Explain {
             }
             return Ok(Exit::Done);
         }
-        let engine = folder.open().await?;
-        let mut call = self.request.call(&engine, &self.subject)?;
+        let engine = project.open().await?;
+        let mut call = self.arguments.call(&engine, &self.subject)?;
         call.cancel = interrupt::cancelled_by_signals().into();
         let explained = engine.explain(call).await;
         if self.json {
@@ -55,18 +56,17 @@ impl Explain {
     }
 }
 
-/// What a code means.
-enum Page {
-    Diagnostic(&'static Rule),
+/// The meaning of a code.
+enum CodePage {
+    Diagnostic(Rule),
     Refusal(Code),
 }
 
-impl Page {
-    /// The page of a word that is a code; nothing for a word that can only be a tool's name.
-    fn of(word: &str) -> Result<Option<Self>, Usage> {
-        if let Some(rule) = RULES
-            .iter()
-            .find(|rule| rule.code.eq_ignore_ascii_case(word) && is_code(word))
+impl CodePage {
+    /// The page of a code; none for a word that can only be a tool's name.
+    fn of(word: &str) -> Result<Option<Self>, UsageError> {
+        if let Some(rule) =
+            rules().find(|rule| rule.code.eq_ignore_ascii_case(word) && is_code(word))
         {
             return Ok(Some(Self::Diagnostic(rule)));
         }
@@ -76,8 +76,7 @@ impl Page {
         if !is_code(word) {
             return Ok(None);
         }
-        let known: Vec<&str> = RULES
-            .iter()
+        let known: Vec<&str> = rules()
             .map(|rule| rule.code)
             .chain(Code::ALL.iter().map(|code| code.text()))
             .collect();
@@ -94,7 +93,7 @@ impl Page {
         } else {
             format!("did you mean {}?", near.join(" or "))
         };
-        Err(Usage::new(format!("no diagnostic or refusal has the code `{word}`")).help(help))
+        Err(UsageError::new(format!("no diagnostic or refusal has the code `{word}`")).help(help))
     }
 
     fn text(&self) -> String {
@@ -125,7 +124,7 @@ fn meaning(code: Code) -> &'static str {
     code.meaning().trim()
 }
 
-/// Diagnostics are written in capitals, refusals with a dot; a tool's name has neither form.
+/// A diagnostic is in capitals and a refusal has a dot; a tool's name is neither.
 fn is_code(word: &str) -> bool {
     let capitals = word.contains(|c: char| c.is_ascii_uppercase())
         && word
@@ -134,7 +133,7 @@ fn is_code(word: &str) -> bool {
     capitals || word.contains('.')
 }
 
-/// Whether one could be a slip of the other.
+/// Whether the word could be a misspelled code.
 fn is_near(code: &str, word: &str) -> bool {
     let code_parts: Vec<&str> = code.split(['_', '.']).collect();
     let shared = word
@@ -165,14 +164,16 @@ mod tests {
     #[test]
     fn every_refusal_has_a_page_and_a_wrong_code_says_so() {
         for code in Code::ALL {
-            let page = Page::of(code.text()).expect("a code").expect("a page");
+            let page = CodePage::of(code.text()).expect("a code").expect("a page");
             assert!(page.text().len() > code.text().len() + 20);
         }
-        let problem = Page::of("tool.args.invalid").err().expect("no such code");
+        let problem = CodePage::of("tool.args.invalid")
+            .err()
+            .expect("no such code");
         assert_eq!(
             problem.help.as_deref(),
             Some("did you mean `tool.args.invalid_schema`?")
         );
-        assert!(Page::of("read_file").expect("a name").is_none());
+        assert!(CodePage::of("read_file").expect("a name").is_none());
     }
 }

@@ -1,33 +1,35 @@
 //! `harness hook`.
 
+use crate::client::ClientSpec;
 use crate::exit::Exit;
-use crate::hook::{self, Answer, ClientName};
-use crate::open::Folder;
+use crate::hook;
 use crate::output::Output;
+use crate::project::Project;
 use clap::Args;
 use serde_json::Value;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Clients give up waiting after about a minute and then run the call: whoever has not decided long before has to refuse.
+/// Clients give up after about a minute and then run the call, so harness has to decide long
+/// before.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 #[derive(Args)]
-pub(crate) struct Hook {
-    /// Whose message it is
-    #[arg(value_enum)]
-    client: ClientName,
+pub(crate) struct HookArgs {
+    /// The client that sends the message
+    #[arg(value_parser = ClientSpec::with_hooks())]
+    client: &'static ClientSpec,
 }
 
-impl Hook {
-    /// Runs on one thread: threads of a runtime would only have to be started.
-    pub(crate) fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
-        // A worker takes longer to start than everything else here, so it starts first, while there is one thread. If it cannot, the
-        // engine starts one when it needs it.
-        let worker = hook::has_hooks(self.client, folder)
+impl HookArgs {
+    /// Runs on one thread: a runtime with more would only take longer to start.
+    pub(crate) fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+        // A worker takes longer to start than all the rest, so it starts first, while there is one
+        // thread. If this fails, the engine starts one when it needs it.
+        let worker = hook::has_hooks(self.client, project)
             .then(tool_harness_script::fork_worker)
             .and_then(Result::ok);
-        // A thread of its own, so that nothing that hangs can keep the client waiting.
+        // A thread of its own, so that nothing that hangs keeps the client waiting.
         std::thread::Builder::new().spawn(|| {
             std::thread::sleep(TIME_LIMIT);
             let _ = writeln!(
@@ -42,15 +44,15 @@ impl Hook {
             .build()?;
         let answer = runtime.block_on(hook::answer(
             self.client,
-            folder,
+            project,
             io::stdin().lock(),
             worker,
         ));
         runtime.shutdown_background();
-        if let Answer::Print(document) = answer? {
-            if is_nowhere() {
+        if let Some(document) = answer? {
+            if is_stdout_closed() {
                 anyhow::bail!(
-                    "standard output is closed, so the answer cannot be given, and the call must not run: {}",
+                    "standard output is closed, so harness cannot answer, and the call must not run: {}",
                     reason(&document)
                 );
             }
@@ -60,8 +62,9 @@ impl Hook {
     }
 }
 
-/// Whether what is written to standard output is lost. One that was closed has been opened on the null device before `main`.
-fn is_nowhere() -> bool {
+/// Whether standard output leads nowhere. If it was closed, it was opened on `/dev/null` before
+/// `main`.
+fn is_stdout_closed() -> bool {
     let null = rustix::fs::stat("/dev/null").map(|about| about.st_rdev);
     rustix::fs::fstat(io::stdout()).map_or(true, |about| {
         rustix::fs::FileType::from_raw_mode(about.st_mode) == rustix::fs::FileType::CharacterDevice
@@ -69,11 +72,11 @@ fn is_nowhere() -> bool {
     })
 }
 
-/// The words of an answer that is a refusal.
+/// The reason in an answer that refuses a call.
 fn reason(document: &Value) -> &str {
     let places = ["/hookSpecificOutput/permissionDecisionReason", "/reason"];
     places
         .iter()
         .find_map(|place| document.pointer(place)?.as_str())
-        .unwrap_or("it would have been changed")
+        .unwrap_or("the call or its result would have been changed")
 }

@@ -1,9 +1,9 @@
 //! `harness inspect`.
 
-use super::list::{Offered, blocked_event, hook_documents, tool_documents};
-use crate::exit::{Exit, Usage};
-use crate::open::Folder;
-use crate::output::{self, Output, Table, look, paint, plain};
+use super::list::{OfferedTools, blocked_event, hook_documents, tool_documents};
+use crate::exit::{Exit, UsageError};
+use crate::output::{self, Output, Table, paint, plain, style};
+use crate::project::Project;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -15,10 +15,10 @@ use tool_harness::registry::RegisteredTool;
 use tool_harness::rule::{self, Rule, Subject};
 
 #[derive(Args)]
-pub(crate) struct Inspect {
+pub(crate) struct InspectArgs {
     /// Only this tool, with its schema
     tool: Option<String>,
-    /// Only the effective rules, in order, each with the line it came from
+    /// Only the effective rules, in order, each with its line
     #[arg(long, conflicts_with = "tool")]
     policy: bool,
     /// One JSON document
@@ -26,26 +26,19 @@ pub(crate) struct Inspect {
     json: bool,
 }
 
-/// For whom it is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Text,
-    Json,
-}
-
-impl Inspect {
-    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
-        let path = folder.find()?;
-        let engine = folder.load().await?;
+impl InspectArgs {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+        let path = project.find()?;
+        let engine = project.load().await?;
         if let Some(name) = &self.tool {
-            one_tool(
-                &engine,
-                name,
-                if self.json { Form::Json } else { Form::Text },
-                output,
-            )?;
+            let tool = find_tool(&engine, name)?;
+            if self.json {
+                output.json(&tool_document(&engine, tool))?;
+            } else {
+                output.print(&tool_page(&engine, tool))?;
+            }
         } else if self.json {
-            let mut document = json!({"rules": engine.registry().rules.iter().map(rule_document).collect::<Vec<_>>()});
+            let mut document = json!({"rules": engine.default_view().rules.iter().map(rule_document).collect::<Vec<_>>()});
             if !self.policy {
                 describe(&engine, &path, &mut document);
             }
@@ -57,8 +50,8 @@ impl Inspect {
         }
         if let (Some(problem), false) = (engine.stopped(), self.json) {
             output.say(&format!(
-                "{}: {}; nothing runs until it is mended",
-                paint(look::BAD, "stopped"),
+                "{}: {}; nothing runs until it is fixed",
+                paint(style::BAD, "stopped"),
                 plain(&problem.message)
             ))?;
         }
@@ -67,8 +60,8 @@ impl Inspect {
 }
 
 fn describe(engine: &Engine, path: &Path, document: &mut Value) {
-    let registry = engine.registry();
-    let offered = Offered::by(engine);
+    let registry = engine.catalogue();
+    let offered = OfferedTools::by(engine);
     document["project"] = json!(path.display().to_string());
     document["root"] = json!(
         registry
@@ -109,7 +102,7 @@ fn rule_document(rule: &Rule) -> Value {
     object
 }
 
-/// The rules that can object to a call of this tool.
+/// The rules that can refuse a call of this tool.
 fn touching<'a>(engine: &'a Engine, tool: &RegisteredTool) -> Vec<&'a Rule> {
     let annotations = &tool.tool.annotations;
     let properties = tool
@@ -119,7 +112,7 @@ fn touching<'a>(engine: &'a Engine, tool: &RegisteredTool) -> Vec<&'a Rule> {
         .and_then(Value::as_object)
         .into_iter()
         .flatten();
-    // No constraint on arguments accepts null, so each one that is about this tool shows itself.
+    // No constraint on arguments accepts null, so every one about this tool matches.
     let arguments: Map<String, Value> = properties
         .map(|(name, _)| (name.clone(), Value::Null))
         .collect();
@@ -131,14 +124,14 @@ fn touching<'a>(engine: &'a Engine, tool: &RegisteredTool) -> Vec<&'a Rule> {
         arguments: &arguments,
         files: None,
     };
-    rule::matches(&engine.registry().rules, &subject)
+    rule::matches(&engine.default_view().rules, &subject)
         .into_iter()
         .map(|found| found.rule)
         .collect()
 }
 
 fn everything(engine: &Engine, path: &Path) -> String {
-    let registry = engine.registry();
+    let registry = engine.catalogue();
     let root = &registry.root;
     let tools = registry.tools().count() + registry.broken_tools().len();
     let hooks = registry.hooks().count() + registry.broken_hooks().len();
@@ -153,10 +146,10 @@ fn everything(engine: &Engine, path: &Path) -> String {
         fact("mode", DEFAULT_MODE),
         fact("tools", &tools.to_string()),
         fact("hooks", &hooks.to_string()),
-        fact("rules", &registry.rules.len().to_string()),
+        fact("rules", &engine.default_view().rules.len().to_string()),
         format!(
             "{} {}",
-            paint(look::QUIET, &format!("{:11}", "problems")),
+            paint(style::QUIET, &format!("{:11}", "problems")),
             output::counts(engine.diagnostics())
         ),
     ];
@@ -174,7 +167,7 @@ fn everything(engine: &Engine, path: &Path) -> String {
             ),
         );
     }
-    let confines = &registry.confines;
+    let confines = &engine.default_view().sandbox;
     if !confines.network_from.is_empty() {
         let from: Vec<String> = confines
             .network_from
@@ -206,38 +199,24 @@ fn everything(engine: &Engine, path: &Path) -> String {
             ),
         ));
     }
-    let offered = Offered::by(engine);
+    let offered = OfferedTools::by(engine);
     for tool in registry.tools() {
         lines.push(String::new());
         lines.extend(heading(engine, &offered, tool));
     }
     for tool in registry.broken_tools() {
-        let state = paint(look::BAD, "broken");
-        lines.push(format!(
-            "\n{} {}  {state}",
-            paint(look::STRONG, "tool"),
-            paint(look::NAME, &plain(&tool.name))
-        ));
+        lines.push(format!("\n{}", title("tool", &tool.name, "broken")));
         lines.push(detail("file", &tool.source.path));
         lines.push(detail("because", &tool.problem.message));
     }
     for hook in registry.hooks() {
-        lines.push(format!(
-            "\n{} {}",
-            paint(look::STRONG, "hook"),
-            paint(look::NAME, &plain(&hook.hook.name))
-        ));
+        lines.push(format!("\n{}", title("hook", &hook.hook.name, "")));
         lines.push(detail("file", &hook.hook.origin.source.path));
         lines.push(detail("event", &hook.event));
         lines.push(detail("priority", &hook.hook.priority.to_string()));
     }
     for hook in registry.broken_hooks() {
-        let state = paint(look::BAD, "broken");
-        lines.push(format!(
-            "\n{} {}  {state}",
-            paint(look::STRONG, "hook"),
-            paint(look::NAME, &plain(&hook.name))
-        ));
+        lines.push(format!("\n{}", title("hook", &hook.name, "broken")));
         lines.push(detail("file", &hook.source.path));
         lines.push(detail("blocks", blocked_event(hook)));
         lines.push(detail("because", &hook.problem.message));
@@ -245,18 +224,10 @@ fn everything(engine: &Engine, path: &Path) -> String {
     lines.join("\n")
 }
 
-/// A tool's name, file, effects, and the rules that can object to it.
-fn heading(engine: &Engine, offered: &Offered, tool: &RegisteredTool) -> Vec<String> {
-    let state = if offered.has(tool) {
-        String::new()
-    } else {
-        paint(look::BAD, "  not offered")
-    };
-    let mut lines = vec![format!(
-        "{} {}{state}",
-        paint(look::STRONG, "tool"),
-        paint(look::NAME, &plain(tool.name()))
-    )];
+/// A tool's name, file and effects, and the rules that can refuse it.
+fn heading(engine: &Engine, offered: &OfferedTools, tool: &RegisteredTool) -> Vec<String> {
+    let state = if offered.has(tool) { "" } else { "not offered" };
+    let mut lines = vec![title("tool", tool.name(), state)];
     lines.push(detail("file", tool.path()));
     lines.push(detail("effects", &tool.effects.to_string()));
     if !tool.tool.tags.is_empty() {
@@ -276,61 +247,62 @@ fn heading(engine: &Engine, offered: &Offered, tool: &RegisteredTool) -> Vec<Str
 }
 
 fn policy(engine: &Engine) -> String {
-    let rules = &engine.registry().rules;
+    let rules = &engine.default_view().rules;
     let mut lines = vec![format!(
         "{} in order; the strongest that matches decides: deny, then ask, then allow",
         output::count(rules.len(), "rule")
     )];
     for (index, rule) in rules.iter().enumerate() {
         let style = if rule.action == rule::Action::Deny {
-            look::BAD
+            style::BAD
         } else {
-            look::CAREFUL
+            style::CAREFUL
         };
         lines.push(format!(
             "{:3}  {}  {}{}",
             index + 1,
             paint(style, &format!("{:4}", rule.action.word())),
             plain(&rule.words),
-            paint(look::QUIET, &at(rule))
+            paint(style::QUIET, &at(rule))
         ));
     }
     lines.push("     everything else is allowed".to_owned());
     lines.join("\n")
 }
 
-fn one_tool(engine: &Engine, name: &str, form: Form, output: &mut Output) -> anyhow::Result<()> {
-    let Some(tool) = engine.registry().find(name) else {
-        return Err(match engine.registry().find_broken(name) {
-            Some(broken) => Usage::new(format!(
+fn find_tool<'a>(engine: &'a Engine, name: &str) -> Result<&'a RegisteredTool, UsageError> {
+    let registry = engine.catalogue();
+    registry
+        .find(name)
+        .map(|tool| &**tool)
+        .ok_or_else(|| match registry.find_broken(name) {
+            Some(broken) => UsageError::new(format!(
                 "`{name}` has an error in its file: {}",
                 broken.problem.message
             ))
-            .help("`harness validate` shows everything that is wrong"),
+            .help("`harness validate` shows every error"),
             None => {
-                Usage::new(format!("no tool `{name}`")).help("`harness list tools` names them all")
+                UsageError::new(format!("no tool `{name}`")).help("`harness list tools` lists them")
             }
-        }
-        .into());
-    };
-    let offered = Offered::by(engine);
-    let schema = &tool.tool.input_schema;
-    if form == Form::Json {
-        let mut document = with_rules(engine, tool, offered.document(tool));
-        document["input_schema"] = schema.clone();
-        output.json(&document)?;
-        return Ok(());
-    }
-    let mut lines = heading(engine, &offered, tool);
-    let table = parameter_table(schema);
+        })
+}
+
+fn tool_document(engine: &Engine, tool: &RegisteredTool) -> Value {
+    let mut document = with_rules(engine, tool, OfferedTools::by(engine).document(tool));
+    document["input_schema"] = tool.tool.input_schema.clone();
+    document
+}
+
+fn tool_page(engine: &Engine, tool: &RegisteredTool) -> String {
+    let mut lines = heading(engine, &OfferedTools::by(engine), tool);
+    let table = parameter_table(&tool.tool.input_schema);
     lines.push(if table.is_empty() {
         detail("takes", "no arguments")
     } else {
         format!("\n{}", table.render())
     });
     lines.push(format!("\n{}", plain(tool.tool.description.trim())));
-    output.print(&lines.join("\n"))?;
-    Ok(())
+    lines.join("\n")
 }
 
 fn parameter_table(schema: &Value) -> Table {
@@ -377,10 +349,19 @@ fn parameter_table(schema: &Value) -> Table {
     table
 }
 
+/// The first line about a tool or hook; `state` is what is wrong with it.
+fn title(kind: &str, name: &str, state: &str) -> String {
+    let (kind, name) = (paint(style::STRONG, kind), paint(style::NAME, &plain(name)));
+    match state {
+        "" => format!("{kind} {name}"),
+        state => format!("{kind} {name}  {}", paint(style::BAD, state)),
+    }
+}
+
 fn fact(label: &str, text: &str) -> String {
     format!(
         "{} {}",
-        paint(look::QUIET, &format!("{label:11}")),
+        paint(style::QUIET, &format!("{label:11}")),
         plain(text)
     )
 }
@@ -388,7 +369,7 @@ fn fact(label: &str, text: &str) -> String {
 fn detail(label: &str, text: &str) -> String {
     format!(
         "  {} {}",
-        paint(look::QUIET, &format!("{label:9}")),
+        paint(style::QUIET, &format!("{label:9}")),
         plain(text)
     )
 }

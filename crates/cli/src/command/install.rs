@@ -1,9 +1,11 @@
 //! `harness install`.
 
-use crate::exit::{Exit, Usage};
-use crate::install::{Change, Client, Plan, Scope, Setting};
-use crate::open::{self, Folder, environment};
-use crate::output::{Output, count, look, paint, plain};
+use crate::client::ClientSpec;
+use crate::exit::{Exit, UsageError};
+use crate::install::{FileChange, InstallContext, InstallPlan, Scope};
+use crate::open::{self, environment};
+use crate::output::{Output, count, paint, plain, style};
+use crate::project::Project;
 use crate::scaffold;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -12,11 +14,11 @@ use std::path::{Path, PathBuf};
 use tool_harness::builtin::diff;
 
 #[derive(Args)]
-pub(crate) struct Install {
+pub(crate) struct InstallArgs {
     /// The client
-    #[arg(value_enum)]
-    client: Client,
-    /// For whom the client is configured [default: project; for goose, which has no other: user]
+    #[arg(value_parser = ClientSpec::any())]
+    client: &'static ClientSpec,
+    /// Whom to configure the client for [default: project; goose has only user]
     #[arg(long, value_enum)]
     scope: Option<Scope>,
     /// Show what would change and write nothing
@@ -25,7 +27,7 @@ pub(crate) struct Install {
     /// Write without asking
     #[arg(long, short)]
     yes: bool,
-    /// Take out what was put in
+    /// Remove what an installation added
     #[arg(long)]
     uninstall: bool,
     /// One JSON document on standard output
@@ -33,36 +35,38 @@ pub(crate) struct Install {
     json: bool,
 }
 
-impl Install {
-    pub(super) fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
-        let about = self.client.about();
-        let scope = self.scope.unwrap_or(if about.in_projects {
-            Scope::Project
-        } else {
-            Scope::User
-        });
-        if scope == Scope::Project && !about.in_projects {
-            let problem = Usage::new(format!("{} has no configuration of a project", about.title));
-            return Err(problem.help("use `--scope user`").into());
-        }
+impl InstallArgs {
+    pub(super) fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+        let client = self.client;
+        let scope = match self.scope {
+            Some(scope) if !client.scopes.contains(&scope) => {
+                let problem = UsageError::new(format!(
+                    "{} cannot be configured for a project",
+                    client.title
+                ));
+                return Err(problem.help("use `--scope user`").into());
+            }
+            Some(scope) => scope,
+            None => client.scopes.first().copied().unwrap_or(Scope::User),
+        };
         let (home, state) = places(scope)?;
-        let found = folder.find().ok();
-        if let Some(named) = folder.named().filter(|named| !named.is_dir()) {
+        let found = project.find().ok();
+        if let Some(named) = project.named().filter(|named| !named.is_dir()) {
             return Err(
-                Usage::new(format!("there is no folder `{}`", named.display()))
-                    .help("make it first; nothing was written")
+                UsageError::new(format!("there is no folder `{}`", named.display()))
+                    .help("create it first; nothing was written")
                     .into(),
             );
         }
         let project = match &found {
             Some(project) => project.clone(),
-            None => std::path::absolute(folder.named().unwrap_or(Path::new(".")))?,
+            None => std::path::absolute(project.named().unwrap_or(Path::new(".")))?,
         };
         let program = std::env::current_exe()?;
         let program = program
             .to_str()
-            .ok_or_else(|| Usage::new("the path of this program is not UTF-8"))?;
-        let setting = Setting {
+            .ok_or_else(|| UsageError::new("the path of this program is not UTF-8"))?;
+        let context = InstallContext {
             scope,
             project: &project,
             home: &home,
@@ -70,13 +74,13 @@ impl Install {
             environment,
         };
         let plan = if self.uninstall {
-            Plan::uninstall(self.client, &setting, &state)?
+            InstallPlan::uninstall(client, &context, &state)?
         } else {
-            Plan::install(self.client, &setting, &state)?
+            InstallPlan::install(client, &context, &state)?
         };
         let needed = !self.uninstall && scope == Scope::Project && found.is_none();
         let new_project = needed.then_some(project.as_path());
-        let report = Report {
+        let report = InstallReport {
             install: &self,
             plan: &plan,
             new_project,
@@ -84,7 +88,7 @@ impl Install {
         };
         let changes = plan.changes().count() > 0 || new_project.is_some();
         if !self.json {
-            output.print(&report.changes(about.title))?;
+            output.print(&report.changes())?;
         }
         let write = changes && !self.dry_run && (self.yes || ask(output)?);
         if write {
@@ -102,19 +106,17 @@ impl Install {
             }
         }
         if changes && !write && !self.dry_run {
-            return Err(Usage::new("nothing was written")
-                .help("look at the change above, then add `--yes`")
+            return Err(UsageError::new("nothing was written")
+                .help("review the change above, then add `--yes`")
                 .into());
         }
         Ok(Exit::Done)
     }
 }
 
-/// The user's home, and where installations are remembered. A project's files are found without a home.
-fn places(scope: Scope) -> Result<(PathBuf, PathBuf), Usage> {
-    let state = environment("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .filter(|named| named.is_absolute());
+/// The user's home, and the folder for records of installations. A project's files need no home.
+fn places(scope: Scope) -> Result<(PathBuf, PathBuf), UsageError> {
+    let state = open::folder_in("XDG_STATE_HOME");
     let why = match environment("HOME") {
         Some(home) if Path::new(&home).is_absolute() => {
             let state = state.unwrap_or_else(|| Path::new(&home).join(".local/state"));
@@ -122,23 +124,22 @@ fn places(scope: Scope) -> Result<(PathBuf, PathBuf), Usage> {
         }
         None => "`HOME` is not set".to_owned(),
         Some(home) if home.is_empty() => "`HOME` is empty".to_owned(),
-        Some(home) => format!("`HOME` is `{home}`, which is not a whole path"),
+        Some(home) => format!("`HOME` is `{home}`, which is not an absolute path"),
     };
     match (scope, state) {
         (Scope::Project, Some(state)) => Ok((PathBuf::from("/"), state.join("harness"))),
         (Scope::Project, None) => {
-            let problem = Usage::new(format!(
-                "{why}, so there is no place to remember what is written"
-            ));
+            let problem =
+                UsageError::new(format!("{why}, so harness cannot record what it writes"));
             Err(problem.help("set `HOME`, or `XDG_STATE_HOME`"))
         }
-        (Scope::User, _) => Err(Usage::new(format!(
-            "{why}, so the files of clients cannot be found"
+        (Scope::User, _) => Err(UsageError::new(format!(
+            "{why}, so harness cannot find the files of clients"
         ))),
     }
 }
 
-/// Whether the project has the guard that the first steps try, and is in order.
+/// Whether the project has the guard that the first steps try, and its root file is sound.
 fn guard_works(project: &Path) -> bool {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -150,7 +151,7 @@ fn guard_works(project: &Path) -> bool {
         && loaded.is_some_and(|engine| engine.stopped().is_none())
 }
 
-/// Asks on a terminal; without one nobody agrees.
+/// Asks the user; without a terminal the answer is no.
 fn ask(output: &mut Output) -> anyhow::Result<bool> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
@@ -162,23 +163,23 @@ fn ask(output: &mut Output) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// What the person is shown.
-struct Report<'r> {
-    install: &'r Install,
-    plan: &'r Plan,
+/// What the user sees.
+struct InstallReport<'r> {
+    install: &'r InstallArgs,
+    plan: &'r InstallPlan,
     new_project: Option<&'r Path>,
     project: Option<&'r Path>,
 }
 
-impl Report<'_> {
-    fn changes(&self, title: &str) -> String {
+impl InstallReport<'_> {
+    fn changes(&self) -> String {
         let mut text = String::new();
         for change in self.plan.changes() {
             for line in difference(change).lines() {
                 let style = match line.chars().next() {
-                    Some('+') => look::GOOD,
-                    Some('-') => look::BAD,
-                    _ => look::QUIET,
+                    Some('+') => style::GOOD,
+                    Some('-') => style::BAD,
+                    _ => style::QUIET,
                 };
                 text += &format!("{}\n", paint(style, &plain(line)));
             }
@@ -186,7 +187,7 @@ impl Report<'_> {
         }
         if let Some(project) = self.new_project {
             text += &format!(
-                "there is no project here: one is made in `{}`, {}\n",
+                "there is no project here: creating one in `{}`, {}\n",
                 project.display(),
                 count(scaffold::FILES.len(), "file")
             );
@@ -203,7 +204,8 @@ impl Report<'_> {
                 "is already in"
             };
             text = format!(
-                "harness {state} the configuration of {title}: {}\n",
+                "harness {state} the configuration of {}: {}\n",
+                self.install.client.title,
                 files.join(", ")
             );
         }
@@ -211,7 +213,7 @@ impl Report<'_> {
     }
 
     fn outcome(&self, written: bool, changes: bool) -> String {
-        let about = self.install.client.about();
+        let client = self.install.client;
         if !written && changes {
             return if self.install.dry_run {
                 "nothing was written".to_owned()
@@ -221,23 +223,23 @@ impl Report<'_> {
         }
         let files = count(self.plan.changes().count(), "file");
         let mut text = if written {
-            format!("{}: {files} changed\n", paint(look::GOOD, "done"))
+            format!("{}: {files} changed\n", paint(style::GOOD, "done"))
         } else {
             String::new()
         };
         if self.install.uninstall {
-            text += "the files of projects stay; remove `.harness` and `harness.md` by hand where they are not wanted";
+            text += "projects keep their files; delete `.harness` and `harness.md` yourself where you no longer want them";
             return text;
         }
-        if !about.judged {
+        if client.hooks.is_none() {
             let own = format!(
-                "{} can now use the project's tools; its own shell and edit tools are not judged",
-                about.title
+                "{} can now use the project's tools; harness does not judge its own shell and edit tools",
+                client.title
             );
-            text += &format!("{} {own}\n", paint(look::CAREFUL, "note:"));
+            text += &format!("{} {own}\n", paint(style::CAREFUL, "note:"));
         }
-        for step in about.then {
-            text += &format!("{} {step}\n", paint(look::CAREFUL, "then:"));
+        for step in client.then {
+            text += &format!("{} {step}\n", paint(style::CAREFUL, "then:"));
         }
         text + &self
             .next()
@@ -246,19 +248,19 @@ impl Report<'_> {
             .fold("\ntry next:".to_owned(), |all, line| all + &line)
     }
 
-    /// The exact thing to try.
+    /// The commands to try next.
     fn next(&self) -> Vec<String> {
-        let about = self.install.client.about();
+        let client = self.install.client;
         if self.project.is_none() {
             return vec!["cd YOUR_PROJECT && harness init".to_owned()];
         }
         if self.new_project.is_none() && !self.project.is_some_and(guard_works) {
             return vec![
-                "harness validate     # what the project has, and what is wrong with it".to_owned(),
-                about.start.to_owned(),
+                "harness validate     # check the project".to_owned(),
+                client.start.to_owned(),
             ];
         }
-        let tool = if about.judged {
+        let tool = if client.hooks.is_some() {
             "its shell"
         } else {
             "the tool run_command"
@@ -268,15 +270,12 @@ impl Report<'_> {
                 + "     # the guard stops it; nothing runs",
             format!(
                 "{}     # and ask it to run `sudo true` with {tool}: stopped by the same guard",
-                about.start
+                client.start
             ),
         ]
     }
 
     fn document(&self, scope: Scope, written: bool) -> Value {
-        let name = |value: Option<clap::builder::PossibleValue>| {
-            value.map(|value| value.get_name().to_owned())
-        };
         let files: Vec<Value> = self
             .plan
             .changes()
@@ -290,8 +289,8 @@ impl Report<'_> {
             })
             .collect();
         json!({
-            "client": name(self.install.client.to_possible_value()),
-            "scope": name(scope.to_possible_value()),
+            "client": self.install.client.name,
+            "scope": scope.to_possible_value().map(|value| value.get_name().to_owned()),
             "action": if self.install.uninstall { "uninstall" } else { "install" },
             "written": written,
             "files": files,
@@ -301,7 +300,7 @@ impl Report<'_> {
     }
 }
 
-fn difference(change: &Change) -> String {
+fn difference(change: &FileChange) -> String {
     let path = change.path.to_string_lossy();
     let name = |text: &Option<String>| {
         if text.is_some() {

@@ -2,8 +2,8 @@
 
 use super::tools::first_sentence;
 use crate::exit::Exit;
-use crate::open::Folder;
 use crate::output::{Output, Table};
+use crate::project::Project;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -13,18 +13,18 @@ use tool_harness::engine::Engine;
 use tool_harness::registry::RegisteredTool;
 
 #[derive(Args)]
-pub(crate) struct List {
+pub(crate) struct ListArgs {
     /// What to list
-    #[arg(value_enum, default_value_t = What::Artifacts)]
-    what: What,
+    #[arg(value_enum, default_value_t = ListKind::Artifacts)]
+    what: ListKind,
     /// One JSON document
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
-    /// Tools, also those that are not offered
+enum ListKind {
+    /// Tools, including those that are not offered
     Tools,
     /// Hooks, in the order they run
     Hooks,
@@ -32,12 +32,12 @@ enum What {
     Artifacts,
 }
 
-impl List {
-    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
-        let engine = folder.open().await?;
-        let (tools, hooks) = (self.what != What::Hooks, self.what != What::Tools);
+impl ListArgs {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+        let engine = project.open().await?;
+        let (tools, hooks) = (self.what != ListKind::Hooks, self.what != ListKind::Tools);
         if self.json {
-            let offered = Offered::by(&engine);
+            let offered = OfferedTools::by(&engine);
             let mut document = json!({});
             if tools {
                 document["tools"] = tool_documents(&engine, |tool| offered.document(tool));
@@ -57,7 +57,9 @@ impl List {
         }
         tables.retain(|table| !table.is_empty());
         if tables.is_empty() {
-            output.say("nothing here yet; `harness init` adds tools and hooks to start from")?;
+            output.say(
+                "this project has no tools or hooks; `harness init` adds some to start from",
+            )?;
         }
         output.print(
             &tables
@@ -66,15 +68,15 @@ impl List {
                 .collect::<Vec<_>>()
                 .join("\n\n"),
         )?;
-        output.mention_errors(&engine)?;
+        output.warn_of_errors(&engine)?;
         Ok(Exit::Done)
     }
 }
 
 fn tool_table(engine: &Engine) -> Table {
     let mut table = Table::new(["TOOL", "OFFERED", "EFFECTS", "FILE", "DESCRIPTION"]);
-    let shown = Offered::by(engine);
-    for tool in engine.registry().tools() {
+    let shown = OfferedTools::by(engine);
+    for tool in engine.catalogue().tools() {
         let offered = if shown.has(tool) { "yes" } else { "no" };
         let about = first_sentence(&tool.tool.description, 50);
         table.row([
@@ -85,7 +87,7 @@ fn tool_table(engine: &Engine) -> Table {
             about,
         ]);
     }
-    for tool in engine.registry().broken_tools() {
+    for tool in engine.catalogue().broken_tools() {
         let about = format!("broken: {}", tool.problem.message);
         table.row([
             tool.name.clone(),
@@ -100,7 +102,7 @@ fn tool_table(engine: &Engine) -> Table {
 
 fn hook_table(engine: &Engine) -> Table {
     let mut table = Table::new(["HOOK", "EVENT", "PRIORITY", "STATE", "FILE"]);
-    for hook in engine.registry().hooks() {
+    for hook in engine.catalogue().hooks() {
         let path = hook.hook.origin.source.path.to_string();
         table.row([
             hook.hook.name.clone(),
@@ -110,7 +112,7 @@ fn hook_table(engine: &Engine) -> Table {
             path,
         ]);
     }
-    for hook in engine.registry().broken_hooks() {
+    for hook in engine.catalogue().broken_hooks() {
         table.row([
             hook.name.clone(),
             blocked_event(hook).to_owned(),
@@ -122,10 +124,10 @@ fn hook_table(engine: &Engine) -> Table {
     table
 }
 
-/// The tools that a listing for a model shows.
-pub(super) struct Offered(HashSet<String>);
+/// The names of the tools that a model sees.
+pub(super) struct OfferedTools(HashSet<String>);
 
-impl Offered {
+impl OfferedTools {
     pub(super) fn by(engine: &Engine) -> Self {
         Self(
             engine
@@ -139,7 +141,7 @@ impl Offered {
         tool.unusable.is_none() && self.0.contains(tool.name())
     }
 
-    /// The tool as one JSON object.
+    /// A tool as a JSON object.
     pub(super) fn document(&self, tool: &RegisteredTool) -> Value {
         json!({
             "name": tool.name(),
@@ -153,18 +155,18 @@ impl Offered {
     }
 }
 
-/// What a hook that could not be loaded blocks.
+/// The event that a broken hook blocks.
 pub(super) fn blocked_event(hook: &BrokenHook) -> &str {
     hook.event.as_deref().unwrap_or("every gating event")
 }
 
-/// Every tool, those whose file gave none last.
+/// Every tool, those with a broken file last.
 pub(super) fn tool_documents(
     engine: &Engine,
     document: impl Fn(&RegisteredTool) -> Value,
 ) -> Value {
-    let read = engine.registry().tools().map(|tool| document(tool));
-    let broken = engine.registry().broken_tools().iter();
+    let read = engine.catalogue().tools().map(|tool| document(tool));
+    let broken = engine.catalogue().broken_tools().iter();
     read.chain(broken.map(|tool| {
         let because = &tool.problem.message;
         json!({"name": tool.name, "file": &*tool.source.path, "offered": false, "broken": true, "because": because})
@@ -172,12 +174,12 @@ pub(super) fn tool_documents(
     .collect()
 }
 
-/// Every hook, those that block because they could not be loaded last.
+/// Every hook, broken ones last.
 pub(super) fn hook_documents(engine: &Engine) -> Value {
-    let active = engine.registry().hooks().map(|hook| {
+    let active = engine.catalogue().hooks().map(|hook| {
         let path = &*hook.hook.origin.source.path;
         json!({"name": hook.hook.name, "event": hook.event, "priority": hook.hook.priority, "file": path, "broken": false})
     });
-    let broken = engine.registry().broken_hooks().iter();
+    let broken = engine.catalogue().broken_hooks().iter();
     active.chain(broken.map(|hook| json!({"name": hook.name, "event": hook.event, "file": &*hook.source.path, "broken": true}))).collect()
 }

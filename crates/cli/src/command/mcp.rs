@@ -3,32 +3,33 @@
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::mcp;
-use crate::open::{self, Folder};
+use crate::open;
 use crate::output::Output;
+use crate::project::Project;
 use clap::Args;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use tool_harness::call::DEFAULT_MODE;
-use tool_harness::live::Live;
+use tool_harness::engine::Live;
 
 #[derive(Args)]
-pub(crate) struct Mcp {
+pub(crate) struct McpArgs {
     /// The mode whose tools are served
     #[arg(long, default_value = DEFAULT_MODE)]
     mode: String,
 }
 
-impl Mcp {
-    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
-        let routes = Arc::new(mcp::Routes::default());
-        let builder = open::builder(&folder.find()?)
+impl McpArgs {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+        let routes = Arc::new(mcp::ProgressRoutes::default());
+        let builder = open::builder(&project.find()?)
             .sink(Arc::clone(&routes) as _)
-            .sink(Arc::new(mcp::Log));
+            .sink(Arc::new(mcp::ScriptLog));
         let live = Live::load(builder).await?;
-        open::running(&live.engine())?;
-        open::offering(&live.engine())?;
+        open::ensure_root_is_sound(&live.engine())?;
+        open::ensure_surface_is_sound(&live.engine())?;
         if io::stdin().is_terminal() {
-            output.say("this speaks MCP over standard input and output: a client starts it; Ctrl-D ends it")?;
+            output.say("serving MCP over standard input and output, for a client that starts this program; Ctrl-D ends it")?;
         }
         mcp::serve(live, routes, &self.mode, interrupt::cancelled_by_signals()).await?;
         Ok(Exit::Done)

@@ -21,8 +21,8 @@ mod version;
 
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::open::Folder;
 use crate::output::Output;
+use crate::project::Project;
 use clap::Subcommand;
 use std::time::Duration;
 use tool_harness_sandbox::process;
@@ -30,83 +30,83 @@ use tool_harness_sandbox::process;
 /// What `harness` can be asked to do.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Make a folder a project: tools and hooks to start from
-    Init(init::Init),
-    /// Make a new folder with a project in it
-    New(new::New),
-    /// Check every artifact and show what is wrong with it
-    Validate(validate::Validate),
-    /// Check tools that are given as JSON
-    Surface(surface::Surface),
+    /// Create a project in a folder, with tools and hooks to start from
+    Init(init::InitArgs),
+    /// Create a folder with a new project in it
+    New(new::NewArgs),
+    /// Check every artifact of the project
+    Validate(validate::ValidateArgs),
+    /// Check tools given as JSON
+    Surface(surface::SurfaceArgs),
     /// Call a tool
-    Call(call::Call),
+    Call(call::CallArgs),
     /// Show what every stage decides about a call, or what a code means
-    Explain(explain::Explain),
-    /// List what the project has
-    List(list::List),
-    /// The tools as a model would be told about them
-    Tools(tools::Tools),
-    /// What the runtime sees: settings, tools, hooks, rules
-    Inspect(inspect::Inspect),
+    Explain(explain::ExplainArgs),
+    /// List the tools and hooks of the project
+    List(list::ListArgs),
+    /// Show the tools as a model sees them
+    Tools(tools::ToolsArgs),
+    /// Show what the runtime sees: settings, tools, hooks, rules
+    Inspect(inspect::InspectArgs),
     /// Serve the tools to an MCP client over standard input and output
-    Mcp(mcp::Mcp),
+    Mcp(mcp::McpArgs),
     /// Run the examples of tools and hooks, offline
-    Test(test::Test),
-    /// A governed session on a built-in project, offline, stage by stage
-    Demo(demo::Demo),
-    /// Tell a client about harness: its MCP server, and hooks for its own tools
-    Install(install::Install),
+    Test(test::TestArgs),
+    /// Run a governed session on a built-in project, offline, stage by stage
+    Demo(demo::DemoArgs),
+    /// Add harness to a client: an MCP server, and hooks for its own tools
+    Install(install::InstallArgs),
     /// Answer a client's hook: judge a call of its own tools
-    Hook(hook::Hook),
+    Hook(hook::HookArgs),
     /// Run a command inside the project's sandbox plan
-    Exec(exec::Exec),
-    /// How strongly this machine contains commands, and what would make it better
-    Doctor(doctor::Doctor),
-    /// A completion script for a shell
-    Completions(completions::Completions),
-    /// The version of this program
-    Version(version::Version),
+    Exec(exec::ExecArgs),
+    /// Show how well this machine contains commands, and what would improve it
+    Doctor(doctor::DoctorArgs),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+    /// Print the version of this program
+    Version(version::VersionArgs),
 }
 
 impl Command {
-    /// Whether a client waits for the answer and runs its call unless it is told not to.
+    /// Whether a client waits for the answer, and runs its call unless told not to.
     pub(crate) fn guards(&self) -> bool {
         matches!(self, Self::Hook(_))
     }
 
-    pub(crate) fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         match self {
-            Self::Init(command) => command.run(folder, output),
+            Self::Init(command) => command.run(project, output),
             Self::New(command) => command.run(output),
-            Self::Validate(command) => on_runtime(command.run(folder, output)),
+            Self::Validate(command) => on_runtime(command.run(project, output)),
             Self::Surface(command) => command.run(output),
-            Self::Call(command) => on_runtime(command.run(folder, output)),
-            Self::Explain(command) => on_runtime(command.run(folder, output)),
-            Self::List(command) => on_runtime(command.run(folder, output)),
-            Self::Tools(command) => on_runtime(command.run(folder, output)),
-            Self::Inspect(command) => on_runtime(command.run(folder, output)),
-            Self::Mcp(command) => on_runtime(command.run(folder, output)),
-            Self::Test(command) => on_runtime(command.run(folder, output)),
+            Self::Call(command) => on_runtime(command.run(project, output)),
+            Self::Explain(command) => on_runtime(command.run(project, output)),
+            Self::List(command) => on_runtime(command.run(project, output)),
+            Self::Tools(command) => on_runtime(command.run(project, output)),
+            Self::Inspect(command) => on_runtime(command.run(project, output)),
+            Self::Mcp(command) => on_runtime(command.run(project, output)),
+            Self::Test(command) => on_runtime(command.run(project, output)),
             Self::Demo(command) => on_runtime(command.run(output)),
-            Self::Install(command) => command.run(folder, output),
-            Self::Hook(command) => command.run(folder, output),
-            Self::Exec(command) => on_plain_runtime(command.run(folder, output)),
-            Self::Doctor(command) => on_runtime(command.run(folder, output)),
+            Self::Install(command) => command.run(project, output),
+            Self::Hook(command) => command.run(project, output),
+            Self::Exec(command) => on_plain_runtime(command.run(project, output)),
+            Self::Doctor(command) => on_runtime(command.run(project, output)),
             Self::Completions(command) => command.run(output),
             Self::Version(command) => command.run(output),
         }
     }
 }
 
-/// Runs a command that waits for things, until it ends or is interrupted.
+/// Runs a command until it ends or a signal interrupts it.
 fn on_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
-    on_plain_runtime(interrupt::ending(command))
+    on_plain_runtime(interrupt::interruptible(command))
 }
 
-/// What calls left on the machine is removed when the program ends; where there is so much that it takes longer, by somebody else.
+/// How long the program removes what calls left on the machine, before another process goes on.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// Runs a command that answers signals itself; what it leaves behind is given up after a moment.
+/// Runs a command that handles signals itself.
 fn on_plain_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

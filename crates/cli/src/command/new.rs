@@ -1,6 +1,6 @@
 //! `harness new`.
 
-use crate::exit::{Exit, Usage};
+use crate::exit::{Exit, UsageError};
 use crate::output::Output;
 use crate::scaffold;
 use clap::Args;
@@ -8,24 +8,24 @@ use std::io;
 use std::path::PathBuf;
 
 #[derive(Args)]
-pub(crate) struct New {
-    /// The folder to make
+pub(crate) struct NewArgs {
+    /// The folder to create
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
-impl New {
+impl NewArgs {
     pub(super) fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
         match std::fs::read_dir(&self.folder).map(Iterator::count) {
             Ok(1..) => {
-                return Err(Usage::new(format!("`{}` is not empty", self.folder.display()))
+                return Err(UsageError::new(format!("`{}` is not empty", self.folder.display()))
                     .help("`harness init DIR` adds a project to a folder that has files, and overwrites none")
                     .into());
             }
             Ok(0) => {}
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => {}
             Err(problem) => {
-                return Err(Usage::new(format!(
+                return Err(UsageError::new(format!(
                     "cannot use `{}`: {problem}",
                     self.folder.display()
                 ))

@@ -1,71 +1,70 @@
 //! `harness surface`.
 
-use crate::exit::{Exit, Usage};
+use crate::exit::{Exit, UsageError};
 use crate::fix;
-use crate::output::{self, Looked, Output, Reporting};
+use crate::output::{self, CheckReport, Output, ReportArgs};
 use clap::{Args, Subcommand};
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::Instant;
 use tool_harness::surface;
 
-/// The most bytes of a surface that are read.
+/// A longer surface is refused.
 const MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Args)]
-pub(crate) struct Surface {
+pub(crate) struct SurfaceArgs {
     #[command(subcommand)]
-    what: What,
+    command: SurfaceCommand,
 }
 
 #[derive(Subcommand)]
-enum What {
-    /// Check tools, policy and prompts given as JSON: a surface, a list of tools in any provider's form, or an answer of an MCP server
-    Check(Check),
+enum SurfaceCommand {
+    /// Check tools, policy and prompts given as JSON: a surface, a list of tools in any provider's
+    /// format, or an answer of an MCP server
+    Check(CheckArgs),
 }
 
 #[derive(Args)]
-struct Check {
+struct CheckArgs {
     /// The file; `-` for standard input
     #[arg(value_name = "FILE")]
     file: String,
     #[command(flatten)]
-    reporting: Reporting,
-    /// Mend what can be mended safely: misspelled keys, arguments that the schema does not require
+    reporting: ReportArgs,
+    /// Fix what is safe to fix: misspelled keys, arguments missing from `required`
     #[arg(long)]
     fix: bool,
 }
 
-impl Surface {
+impl SurfaceArgs {
     pub(super) fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
-        let What::Check(check) = self.what;
+        let SurfaceCommand::Check(check) = self.command;
         check.run(output)
     }
 }
 
-impl Check {
+impl CheckArgs {
     fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
         let started = Instant::now();
         let (name, mut text) = read(&self.file)?;
         if self.fix {
             if self.file == "-" {
-                return Err(
-                    Usage::new("`--fix` changes a file, and standard input is none")
-                        .help("give the file's name")
-                        .into(),
-                );
+                return Err(UsageError::new("`--fix` needs a file, not standard input")
+                    .help("name a file")
+                    .into());
             }
-            let mut tried = fix::Tried::default();
+            let mut history = fix::FixHistory::default();
             for _ in 0..fix::ROUNDS {
                 let found = surface::check(&surface::read_text(&name, &text)).diagnostics;
-                let mended = fix::mend_file(Path::new(&self.file), &name, &tried.fresh(found))?;
-                if mended == 0 {
+                let fixed = fix::fix_file(Path::new(&self.file), &name, &history.fresh(found))?;
+                if fixed == 0 {
                     break;
                 }
-                tried.places += mended;
+                history.places += fixed;
                 text = read(&self.file)?.1;
             }
-            output.say(&format!("mended {}", output::count(tried.places, "place")))?;
+            output.say(&format!("fixed {}", output::count(history.places, "place")))?;
         }
         let surface = surface::read_text(&name, &text);
         let report = surface::check(&surface);
@@ -75,7 +74,7 @@ impl Check {
             output::count(surface.texts.len(), "text")
         );
         self.reporting.write(
-            &Looked {
+            &CheckReport {
                 findings: &report.diagnostics,
                 counted,
                 started,
@@ -86,36 +85,31 @@ impl Check {
     }
 }
 
-/// The name that places are given by, and the text.
-fn read(file: &str) -> Result<(String, String), Usage> {
-    let failed = |problem: io::Error| Usage::new(format!("cannot read `{file}`: {problem}"));
-    let mut bytes = Vec::new();
-    let name = if file == "-" {
-        io::stdin()
-            .lock()
-            .take(MAX_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
-        "stdin"
+/// The name that findings use for the file, and its text.
+fn read(file: &str) -> Result<(String, String), UsageError> {
+    let failed = |problem: io::Error| UsageError::new(format!("cannot read `{file}`: {problem}"));
+    let (name, input): (&str, Box<dyn Read>) = if file == "-" {
+        ("stdin", Box::new(io::stdin()))
     } else {
         let opened = std::fs::File::open(file).map_err(failed)?;
-        opened
-            .take(MAX_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
-        Path::new(file)
-            .strip_prefix("./")
-            .ok()
-            .and_then(Path::to_str)
-            .unwrap_or(file)
+        let below = Path::new(file).strip_prefix("./").ok();
+        (
+            below.and_then(Path::to_str).unwrap_or(file),
+            Box::new(opened),
+        )
     };
+    let mut bytes = Vec::new();
+    input
+        .take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(
-            Usage::new(format!("`{file}` is longer than {MAX_BYTES} bytes"))
-                .help("check its parts one by one"),
+            UsageError::new(format!("`{file}` is longer than {MAX_BYTES} bytes"))
+                .help("check it in parts"),
         );
     }
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Usage::new(format!("`{file}` is no text in UTF-8")))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| UsageError::new(format!("`{file}` is not UTF-8")))?;
     Ok((name.to_owned(), text))
 }

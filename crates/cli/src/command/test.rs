@@ -1,10 +1,10 @@
 //! `harness test`.
 
-use crate::example::{self, Outcome};
-use crate::exit::{Exit, Usage};
+use crate::example::{self, ExampleOutcome};
+use crate::exit::{Exit, UsageError};
 use crate::interrupt;
-use crate::open::Folder;
-use crate::output::{Output, look, paint, plain};
+use crate::output::{Output, paint, plain, style};
+use crate::project::Project;
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use tool_harness::diagnostic::Diagnostic;
 use tool_harness::span::Place;
 
 #[derive(Args)]
-pub(crate) struct Test {
+pub(crate) struct TestArgs {
     /// Only the examples of tools and hooks whose name contains this
     filter: Option<String>,
     /// One JSON document
@@ -23,12 +23,12 @@ pub(crate) struct Test {
     json: bool,
 }
 
-impl Test {
-    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+impl TestArgs {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let started = Instant::now();
-        let engine = folder.open().await?;
+        let engine = project.open().await?;
         let cancel = interrupt::cancelled_by_signals();
-        let mut report = Report {
+        let mut report = TestReport {
             json: self.json,
             lines: Vec::new(),
             numbers: HashMap::new(),
@@ -65,7 +65,7 @@ impl Test {
                 kind,
                 name,
                 place,
-                Outcome::Failed {
+                ExampleOutcome::Failed {
                     expected: "an artifact without errors".to_owned(),
                     got: problem.message.clone(),
                 },
@@ -73,7 +73,7 @@ impl Test {
             )?;
         }
         if let (true, Some(filter)) = (report.lines.is_empty(), &self.filter) {
-            return Err(Usage::new(format!(
+            return Err(UsageError::new(format!(
                 "no tool or hook with examples has `{filter}` in its name"
             ))
             .into());
@@ -82,9 +82,9 @@ impl Test {
     }
 }
 
-/// Tools and hooks whose examples cannot be run, with the reason.
+/// Tools and hooks whose examples cannot run, with the reason.
 fn broken_artifacts(engine: &Engine) -> impl Iterator<Item = (&'static str, String, &Diagnostic)> {
-    let registry = engine.registry();
+    let registry = engine.catalogue();
     let tools = registry
         .tools()
         .filter_map(|tool| Some(("tool", tool.name().to_owned(), tool.unusable.as_ref()?)));
@@ -99,35 +99,35 @@ fn broken_artifacts(engine: &Engine) -> impl Iterator<Item = (&'static str, Stri
     tools.chain(files).chain(hooks)
 }
 
-/// What was run so far.
-struct Report {
+/// The examples run so far.
+struct TestReport {
     json: bool,
-    lines: Vec<Line>,
-    /// How many examples each artifact had.
+    lines: Vec<ExampleLine>,
+    /// The number of examples of each artifact.
     numbers: HashMap<(&'static str, String), usize>,
 }
 
-/// One example, run.
-struct Line {
+/// One example and its outcome.
+struct ExampleLine {
     kind: &'static str,
     name: String,
     number: usize,
     place: Place,
-    outcome: Outcome,
+    outcome: ExampleOutcome,
 }
 
-impl Report {
+impl TestReport {
     fn add(
         &mut self,
         kind: &'static str,
         name: String,
         place: Place,
-        outcome: Outcome,
+        outcome: ExampleOutcome,
         output: &mut Output,
     ) -> io::Result<()> {
         let number = self.numbers.entry((kind, name.clone())).or_default();
         *number += 1;
-        let line = Line {
+        let line = ExampleLine {
             kind,
             name,
             number: *number,
@@ -142,23 +142,23 @@ impl Report {
     }
 
     fn end(self, started: Instant, output: &mut Output) -> anyhow::Result<Exit> {
-        let count = |wanted: fn(&Outcome) -> bool| {
+        let count = |wanted: fn(&ExampleOutcome) -> bool| {
             self.lines
                 .iter()
                 .filter(|line| wanted(&line.outcome))
                 .count()
         };
-        let passed = count(|outcome| matches!(outcome, Outcome::Passed));
-        let failed = count(|outcome| matches!(outcome, Outcome::Failed { .. }));
-        let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
+        let passed = count(|outcome| matches!(outcome, ExampleOutcome::Passed));
+        let failed = count(|outcome| matches!(outcome, ExampleOutcome::Failed { .. }));
+        let skipped = count(|outcome| matches!(outcome, ExampleOutcome::Skipped(_)));
         if self.json {
-            let examples: Vec<Value> = self.lines.iter().map(Line::to_json).collect();
+            let examples: Vec<Value> = self.lines.iter().map(ExampleLine::to_json).collect();
             output.json(&json!({"passed": passed, "failed": failed, "skipped": skipped, "examples": examples}))?;
         } else {
             let (style, verdict) = if failed == 0 {
-                (look::GOOD, "ok")
+                (style::GOOD, "ok")
             } else {
-                (look::BAD, "FAILED")
+                (style::BAD, "FAILED")
             };
             let counts = format!("{passed} passed, {failed} failed, {skipped} skipped");
             output.print(&format!(
@@ -167,7 +167,7 @@ impl Report {
                 started.elapsed().as_millis()
             ))?;
             if self.lines.is_empty() {
-                output.say("no tool or hook here has `examples:`; each one is a test that reviewers can read")?;
+                output.say("no tool or hook has `examples:`; each example is a test that reviewers can read")?;
             }
         }
         Ok(if failed == 0 {
@@ -178,15 +178,15 @@ impl Report {
     }
 }
 
-impl Line {
+impl ExampleLine {
     fn text(&self) -> String {
         let (style, word) = match self.outcome {
-            Outcome::Passed => (look::GOOD, "ok     "),
-            Outcome::Failed { .. } => (look::BAD, "FAILED "),
-            Outcome::Skipped(_) => (look::CAREFUL, "skipped"),
+            ExampleOutcome::Passed => (style::GOOD, "ok     "),
+            ExampleOutcome::Failed { .. } => (style::BAD, "FAILED "),
+            ExampleOutcome::Skipped(_) => (style::CAREFUL, "skipped"),
         };
         let at = paint(
-            look::QUIET,
+            style::QUIET,
             &format!("{}:{}", self.place.source.path, self.place.position().line),
         );
         let mut text = format!(
@@ -197,13 +197,13 @@ impl Line {
             self.number
         );
         match &self.outcome {
-            Outcome::Passed => {}
-            Outcome::Failed { expected, got } => text.push_str(&format!(
+            ExampleOutcome::Passed => {}
+            ExampleOutcome::Failed { expected, got } => text.push_str(&format!(
                 "\n        expected {}\n        got      {}",
                 plain(expected),
                 plain(got)
             )),
-            Outcome::Skipped(reason) => text.push_str(&format!("  {reason}")),
+            ExampleOutcome::Skipped(reason) => text.push_str(&format!("  {reason}")),
         }
         text
     }
@@ -217,13 +217,13 @@ impl Line {
             "line": self.place.position().line,
         });
         match &self.outcome {
-            Outcome::Passed => object["outcome"] = json!("passed"),
-            Outcome::Failed { expected, got } => {
+            ExampleOutcome::Passed => object["outcome"] = json!("passed"),
+            ExampleOutcome::Failed { expected, got } => {
                 object["outcome"] = json!("failed");
                 object["expected"] = json!(expected);
                 object["got"] = json!(got);
             }
-            Outcome::Skipped(reason) => {
+            ExampleOutcome::Skipped(reason) => {
                 object["outcome"] = json!("skipped");
                 object["reason"] = json!(reason);
             }
@@ -241,7 +241,7 @@ mod tests {
     fn each_outcome_has_its_line() {
         let place = Place::new(&Source::new("x.md", "---\n- a\n"), Span::new(4, 5));
         let line = |outcome| {
-            let line = Line {
+            let line = ExampleLine {
                 kind: "tool",
                 name: "read_file".into(),
                 number: 2,
@@ -250,14 +250,14 @@ mod tests {
             };
             anstream::adapter::strip_str(&line.text()).to_string()
         };
-        let failed = Outcome::Failed {
+        let failed = ExampleOutcome::Failed {
             expected: "1".into(),
             got: "2".into(),
         };
         let all = [
-            line(Outcome::Passed),
+            line(ExampleOutcome::Passed),
             line(failed),
-            line(Outcome::Skipped("exec is not available yet".into())),
+            line(ExampleOutcome::Skipped("exec is not available yet".into())),
         ]
         .join("\n");
         insta::assert_snapshot!(all, @r"

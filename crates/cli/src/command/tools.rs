@@ -1,30 +1,33 @@
 //! `harness tools`.
 
 use crate::exit::Exit;
-use crate::open::{self, Folder};
+use crate::open;
 use crate::output::{self, Output, Table};
+use crate::project::Project;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tool_harness::call::DEFAULT_MODE;
 use tool_harness::diagnostic::{Diagnostic, Severity};
 use tool_harness::engine::Engine;
-use tool_harness::registry::{OfferedTool, export};
+use tool_harness::registry::OfferedTool;
+use tool_harness::view::export;
 
 #[derive(Args)]
-pub(crate) struct Tools {
-    /// How the tools are written
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-    /// The same as `--format json`; with a provider's format, one document with the tools and what did not fit
+pub(crate) struct ToolsArgs {
+    /// The format of the tools
+    #[arg(long, value_enum, default_value_t = ToolsFormat::Table)]
+    format: ToolsFormat,
+    /// The same as `--format json`; with a provider's format, one document with the tools and the
+    /// findings
     #[arg(long)]
     json: bool,
-    /// The mode whose tools are meant
+    /// The mode whose tools are shown
     #[arg(long, default_value = DEFAULT_MODE)]
     mode: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ToolsFormat {
     /// Aligned columns
     Table,
     /// One JSON document with every schema
@@ -41,8 +44,8 @@ enum Format {
     Mcp,
 }
 
-impl Format {
-    fn of_a_provider(self) -> Option<export::Format> {
+impl ToolsFormat {
+    fn of_provider(self) -> Option<export::Format> {
         Some(match self {
             Self::Table | Self::Json => return None,
             Self::Openai => export::Format::Openai,
@@ -54,12 +57,12 @@ impl Format {
     }
 }
 
-impl Tools {
-    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
-        let engine = folder.open().await?;
+impl ToolsArgs {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+        let engine = project.open().await?;
         let surface = engine.surface(&self.mode)?;
-        if let Some(format) = self.format.of_a_provider() {
-            open::offering(&engine)?;
+        if let Some(format) = self.format.of_provider() {
+            open::ensure_surface_is_sound(&engine)?;
             let mut exported = export::export(&surface, format);
             if self.json {
                 exported.diagnostics.extend(worth_saying(&engine));
@@ -74,7 +77,7 @@ impl Tools {
             }
             return Ok(if broken { Exit::Failed } else { ended });
         }
-        if self.json || self.format == Format::Json {
+        if self.json || self.format == ToolsFormat::Json {
             output.json(&json!({"mode": surface.mode, "tools": surface.tools.iter().map(document).collect::<Vec<_>>()}))?;
             log(&engine, output)?;
             return Ok(Exit::Done);
@@ -89,7 +92,7 @@ impl Tools {
             ]);
         }
         if table.is_empty() {
-            output.say("no tool is offered; `harness validate` says what is wrong, `harness inspect --policy` what is denied")?;
+            output.say("no tool is offered; `harness validate` shows what is wrong, `harness inspect --policy` what is denied")?;
         } else {
             output.print(&table.render())?;
         }
@@ -98,7 +101,7 @@ impl Tools {
     }
 }
 
-/// What whoever offers these tools should know; notes are for `harness validate`.
+/// The errors and warnings; notes are for `harness validate`.
 fn worth_saying(engine: &Engine) -> impl Iterator<Item = Diagnostic> {
     engine
         .report()
@@ -106,15 +109,15 @@ fn worth_saying(engine: &Engine) -> impl Iterator<Item = Diagnostic> {
         .filter(|finding| finding.severity >= Severity::Warning)
 }
 
-/// Writes it for the person, as every door does.
+/// Prints them for people.
 fn log(engine: &Engine, output: &mut Output) -> std::io::Result<()> {
     for finding in worth_saying(engine) {
         output.say(&format!("{}\n", output::diagnostic(&finding)))?;
     }
-    output.mention_errors(engine)
+    output.warn_of_errors(engine)
 }
 
-/// The document as the provider takes it, and what did not fit for the person; a tool that is missing is a failure.
+/// Writes the provider's document, and the findings for people. Fails if a tool is missing.
 fn write(exported: &export::Exported, json: bool, output: &mut Output) -> anyhow::Result<Exit> {
     let findings = &exported.diagnostics;
     if json {
@@ -155,7 +158,7 @@ fn document(tool: &OfferedTool) -> Value {
     object
 }
 
-/// The names of the arguments, optional ones with a question mark.
+/// The names of the parameters, optional ones with a question mark.
 fn parameters(schema: &Value) -> String {
     let required: Vec<&str> = schema
         .get("required")
@@ -185,18 +188,18 @@ fn parameters(schema: &Value) -> String {
     }
 }
 
-/// The first line of prose, headings left out, cut at `most` characters.
-pub(super) fn first_sentence(text: &str, most: usize) -> String {
+/// The first line that is not a heading, cut to `max` characters.
+pub(super) fn first_sentence(text: &str, max: usize) -> String {
     let prose = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = prose
         .clone()
         .find(|line| !line.starts_with('#'))
         .or_else(|| prose.clone().next())
         .unwrap_or_default();
-    if line.chars().count() <= most {
+    if line.chars().count() <= max {
         return line.to_owned();
     }
-    let cut: String = line.chars().take(most.saturating_sub(3)).collect();
+    let cut: String = line.chars().take(max.saturating_sub(3)).collect();
     format!("{}...", cut.trim_end())
 }
 

@@ -2,37 +2,38 @@
 
 use crate::exit::Exit;
 use crate::fix;
-use crate::open::Folder;
-use crate::output::{self, Looked, Output, Reporting};
+use crate::output::{self, CheckReport, Output, ReportArgs};
+use crate::project::Project;
 use clap::Args;
 use std::time::Instant;
 
 #[derive(Args)]
-pub(crate) struct Validate {
+pub(crate) struct ValidateArgs {
     #[command(flatten)]
-    reporting: Reporting,
-    /// Mend what can be mended safely: misspelled keys, other names of arguments in texts, arguments that every run needs
+    reporting: ReportArgs,
+    /// Fix what is safe to fix: misspelled keys, wrong argument names in texts, arguments missing
+    /// from `required`
     #[arg(long)]
     fix: bool,
 }
 
-impl Validate {
-    pub(super) async fn run(self, folder: &Folder, output: &mut Output) -> anyhow::Result<Exit> {
+impl ValidateArgs {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let started = Instant::now();
-        let mut engine = folder.load().await?;
+        let mut engine = project.load().await?;
         if self.fix {
-            let mut tried = fix::Tried::default();
+            let mut history = fix::FixHistory::default();
             for _ in 0..fix::ROUNDS {
-                let mended = fix::mend(&folder.find()?, &tried.fresh(engine.report()))?;
-                if mended == 0 {
+                let fixed = fix::fix_project(&project.find()?, &history.fresh(engine.report()))?;
+                if fixed == 0 {
                     break;
                 }
-                tried.places += mended;
-                engine = folder.load().await?;
+                history.places += fixed;
+                engine = project.load().await?;
             }
-            output.say(&format!("mended {}", output::count(tried.places, "place")))?;
+            output.say(&format!("fixed {}", output::count(history.places, "place")))?;
         }
-        let registry = engine.registry();
+        let registry = engine.catalogue();
         let tools = registry.tools().count() + registry.broken_tools().len();
         let hooks = registry.hooks().count() + registry.broken_hooks().len();
         let counted = format!(
@@ -40,9 +41,9 @@ impl Validate {
             output::count(tools, "tool"),
             output::count(hooks, "hook")
         );
-        let prefix = output::prefix(&folder.find()?);
+        let prefix = output::prefix(&project.find()?);
         self.reporting.write(
-            &Looked {
+            &CheckReport {
                 findings: &engine.report(),
                 counted,
                 started,

@@ -5,17 +5,17 @@ use crate::output::Output;
 use clap::Args;
 use serde_json::json;
 
-/// Which version of the artifact format this program reads.
+/// The version of the artifact format that this program reads.
 const FORMAT: u32 = 1;
 
 #[derive(Args)]
-pub(crate) struct Version {
+pub(crate) struct VersionArgs {
     /// One JSON object instead of a line
     #[arg(long)]
     json: bool,
 }
 
-impl Version {
+impl VersionArgs {
     pub(super) fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
         let version = env!("CARGO_PKG_VERSION");
         if self.json {

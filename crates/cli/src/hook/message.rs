@@ -1,14 +1,14 @@
-//! One message of a client's hook protocol, as both clients send it.
+//! One hook message. The clients so far use one form.
 
 use anyhow::{Context as _, bail};
 use serde_json::{Map, Value};
 use std::io::Read;
 use std::path::PathBuf;
 
-/// The longest message that is read.
+/// A longer message is refused.
 const MAX_MESSAGE_BYTES: u64 = 16 << 20;
 
-/// What a client says when it runs a hook.
+/// What a client sends to a hook.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(super) event: String,
@@ -25,7 +25,7 @@ pub(super) struct ToolUse {
 }
 
 impl Message {
-    /// Reads to the end of the input. Whatever is not one whole message is an error.
+    /// Reads all of the input, which must be one message.
     pub(super) fn read(input: impl Read) -> anyhow::Result<Self> {
         let mut bytes = Vec::new();
         input
@@ -39,7 +39,7 @@ impl Message {
         }
         if bytes.iter().all(u8::is_ascii_whitespace) {
             bail!(
-                "the client's message is empty; a hook is given one JSON object on its standard input"
+                "the client's message is empty; a hook expects one JSON object on standard input"
             );
         }
         let value = serde_json::from_slice(&bytes).context("the client's message is not JSON")?;
@@ -52,7 +52,7 @@ impl Message {
         let cwd = text("cwd").map(PathBuf::from);
         if let Some(cwd) = cwd.as_deref().filter(|cwd| !cwd.is_absolute()) {
             bail!(
-                "the client's message has the `cwd` \"{}\", and a folder is given by its whole path",
+                "the `cwd` of the client's message, `{}`, is not an absolute path",
                 cwd.display()
             );
         }
@@ -64,7 +64,7 @@ impl Message {
         })
     }
 
-    /// The call it is about.
+    /// The call that the message is about.
     pub(super) fn tool_use(&mut self) -> anyhow::Result<ToolUse> {
         let tool = self
             .text("tool_name")
@@ -77,7 +77,7 @@ impl Message {
         })
     }
 
-    /// What the call came to.
+    /// The result of the call.
     pub(super) fn response(&mut self) -> Value {
         self.fields.remove("tool_response").unwrap_or_default()
     }

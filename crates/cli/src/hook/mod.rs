@@ -1,107 +1,63 @@
-//! The door for a client's own tools: its hook messages to the engine's judgement, and back. It translates; the engine decides.
+//! Judges the calls of a client's own tools: translates its hook messages for the engine, and the
+//! engine's decisions into answers.
 
-mod claude_code;
-mod codex;
 mod message;
 mod project;
 
-use crate::open::{self, Folder};
-use anyhow::bail;
+use crate::client::{Amendment, CallPhase, ClientSpec, HookProtocol};
+use crate::open;
+use crate::project::Project;
+use anyhow::{Context as _, bail};
 use message::{Message, ToolUse};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, PoisonError};
 use tool_harness::call::Door;
-use tool_harness::client::{Judgement, Observation, Outcome, inline};
+use tool_harness::client::{Judgement, Observation, Outcome};
 use tool_harness::engine::Engine;
 use tool_harness::event::{Delivery, EventRef, Sink};
 use tool_harness::refusal::{Class, Refusal};
 use tool_harness::{Arguments, Call, Client};
 use tool_harness_sandbox::process::WorkerProcess;
 
-/// The clients whose protocol is spoken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ClientName {
-    /// Claude Code
-    ClaudeCode,
-    /// Codex
-    Codex,
-}
+impl ClientSpec {
+    /// Its hooks. The command line accepts only clients that have some.
+    fn protocol(&self) -> anyhow::Result<&HookProtocol> {
+        self.hooks
+            .as_ref()
+            .with_context(|| format!("{} has no hooks", self.title))
+    }
 
-/// What is written for the client.
-#[derive(Debug)]
-pub(crate) enum Answer {
-    /// Nothing: the client goes on as its own permissions say.
-    Nothing,
-    /// This document.
-    Print(Value),
-}
-
-/// When in the life of a call a message comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
-    Before,
-    After,
-    Failed,
-}
-
-impl ClientName {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
+    /// The phase of the call that an event is about; none if it is about something else.
+    fn phase(&self, event: &str) -> anyhow::Result<Option<CallPhase>> {
+        let HookProtocol {
+            events,
+            other_events,
+            ..
+        } = self.protocol()?;
+        if let Some((_, phase)) = events.iter().find(|(name, _)| *name == event) {
+            return Ok(Some(*phase));
         }
-    }
-
-    /// What an event is about: a call, or nothing that is judged.
-    fn moment(self, event: &str) -> anyhow::Result<Option<Moment>> {
-        let other = match self {
-            Self::ClaudeCode => claude_code::OTHER_EVENTS,
-            Self::Codex => codex::OTHER_EVENTS,
-        };
-        Ok(match event {
-            "PreToolUse" => Some(Moment::Before),
-            "PostToolUse" => Some(Moment::After),
-            "PostToolUseFailure" if self == Self::ClaudeCode => Some(Moment::Failed),
-            event if other.contains(&event) => None,
-            event => bail!(
-                "{} sent the event `{event}`, which this version of harness does not know; it knows PreToolUse, PostToolUse{}, and says \
-                 nothing to {}",
-                self.word(),
-                if self == Self::ClaudeCode {
-                    ", PostToolUseFailure"
-                } else {
-                    ""
-                },
-                other.join(", ")
-            ),
-        })
-    }
-
-    fn rewrite(self, input: Map<String, Value>) -> Answer {
-        match self {
-            Self::ClaudeCode => claude_code::rewrite(input),
-            Self::Codex => codex::rewrite(input),
+        if other_events.contains(&event) {
+            return Ok(None);
         }
-    }
-
-    fn deny(self, refusal: &Refusal) -> anyhow::Result<Answer> {
-        let text = refusal.text();
-        // What a model can mend is an answer; where a person must act first, the hook itself has failed.
-        if refusal.code.class() != Class::Repairable {
-            bail!("{text}");
-        }
-        Ok(match self {
-            Self::ClaudeCode => claude_code::deny(&text),
-            Self::Codex => codex::deny(&text),
-        })
+        let known: Vec<&str> = events.iter().map(|(name, _)| *name).collect();
+        bail!(
+            "{} sent the event `{event}`, which this version of harness does not know; it judges {}, and ignores {}",
+            self.name,
+            known.join(", "),
+            other_events.join(", ")
+        )
     }
 }
 
-/// Whether the folder the client was started in has hooks, as far as can be told before its message is read.
-pub(crate) fn has_hooks(client: ClientName, folder: &Folder) -> bool {
-    let projects = project::governing(client, folder, None);
+/// Whether the folder the client was started in has hooks, as far as its message is not needed to
+/// tell.
+pub(crate) fn has_hooks(client: &ClientSpec, project: &Project) -> bool {
+    let projects = client
+        .protocol()
+        .and_then(|protocol| project::governing(protocol, project, None));
     projects.is_ok_and(|projects| {
         projects
             .first()
@@ -109,11 +65,11 @@ pub(crate) fn has_hooks(client: ClientName, folder: &Folder) -> bool {
     })
 }
 
-/// Hooks that failed and were passed over: nothing else would tell.
+/// Warnings about hooks that failed and decided nothing.
 #[derive(Default)]
-struct PassedOver(Mutex<Vec<String>>);
+struct HookWarnings(Mutex<Vec<String>>);
 
-impl Sink for PassedOver {
+impl Sink for HookWarnings {
     fn record(&self, event: &EventRef<'_>) {
         let text = |key: &str| {
             event
@@ -142,161 +98,145 @@ impl Sink for PassedOver {
     }
 }
 
-/// Answers one message, with a worker that is starting already. An error means that the call must not run.
+/// Answers one message, with a worker that is already starting. No answer means that the client
+/// goes on as its own permissions say; an error means that the call must not run.
 pub(crate) async fn answer(
-    client: ClientName,
-    folder: &Folder,
+    client: &ClientSpec,
+    project: &Project,
     input: impl Read,
     mut worker: Option<WorkerProcess>,
-) -> anyhow::Result<Answer> {
+) -> anyhow::Result<Option<Value>> {
     let mut message = Message::read(input)?;
-    let Some(moment) = client.moment(&message.event)? else {
-        return Ok(Answer::Nothing);
+    let protocol = client.protocol()?;
+    let Some(phase) = client.phase(&message.event)? else {
+        return Ok(None);
     };
-    let projects = project::governing(client, folder, message.cwd.as_deref())?;
+    let projects = project::governing(protocol, project, message.cwd.as_deref())?;
     let Some(project) = projects.first() else {
-        return Ok(Answer::Nothing);
+        return Ok(None);
     };
     let ToolUse { tool, input, id } = message.tool_use()?;
-    let cwd = message.cwd.clone().unwrap_or_else(|| project.clone());
     let caller = Client {
-        name: client.word().to_owned(),
-        cwd,
+        name: client.name.to_owned(),
+        cwd: message.cwd.clone().unwrap_or_else(|| project.clone()),
         home: open::home(),
         programs: open::programs(),
     };
-    let passed_over = Arc::new(PassedOver::default());
+    let warnings = Arc::new(HookWarnings::default());
     let mut engines = Vec::with_capacity(projects.len());
     for project in &projects {
-        // Never dropped: the process ends with its answer, and the worker with the process. To end it first would keep the client waiting.
+        // Never dropped: the process ends with its answer, and the worker with the process. Ending
+        // the worker first would keep the client waiting.
         engines.push(ManuallyDrop::new(
-            open::load_policy(project, worker.take(), passed_over.clone()).await?,
+            open::load_policy(project, worker.take(), warnings.clone()).await?,
         ));
     }
     let mut call = Call::new(&tool, Arguments::Value(input)).door(Door::Hook);
     call.id = id.map_or(call.id, Into::into);
     call.session_id = message.session.take().unwrap_or(call.session_id);
-    let answer = match moment {
-        Moment::Before => judge(client, &engines, call, &caller).await?,
-        Moment::After | Moment::Failed => {
-            let error = (moment == Moment::Failed).then(|| {
+    let judges = Judges {
+        protocol,
+        engines: &engines,
+        caller: &caller,
+    };
+    let answer = match phase {
+        CallPhase::Before => judges.judge(call).await?,
+        CallPhase::After | CallPhase::Failed => {
+            let error = (phase == CallPhase::Failed).then(|| {
                 message
                     .text("error")
-                    .unwrap_or_else(|| "the client gives no reason".to_owned())
+                    .unwrap_or_else(|| "the client gave no reason".to_owned())
             });
             let response = error
                 .clone()
                 .map_or_else(|| message.response(), Value::from);
-            observe(
-                client,
-                &engines,
-                call,
-                &caller,
-                (moment, Outcome { response, error }),
-            )
-            .await
+            judges
+                .observe(call, phase, Outcome { response, error })
+                .await
         }
     };
-    for line in passed_over
+    for line in warnings
         .0
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .iter()
     {
-        // Whether anybody reads it changes nothing.
+        // The answer stands, even if no one can read the warning.
         let _ = writeln!(std::io::stderr(), "{line}");
     }
     Ok(answer)
 }
 
-/// Each project sees the arguments as the one inside it leaves them, so that the outermost has seen what runs.
-async fn judge(
-    client: ClientName,
-    engines: &[ManuallyDrop<Engine>],
-    mut call: Call,
-    caller: &Client,
-) -> anyhow::Result<Answer> {
-    let mut instead = None;
-    for engine in engines {
-        match engine.judge(call.clone(), caller).await {
-            Judgement::Nothing => {}
-            Judgement::Instead(input) => {
-                call.arguments = Arguments::Value(Value::Object(input.clone()));
-                instead = Some(input);
-            }
-            Judgement::Refused(refusal) => return client.deny(&refusal),
-        }
-    }
-    if let Some((patch, caller)) = applied_by_codex(client, &call, caller) {
-        for engine in engines {
-            if let Judgement::Refused(refusal) = engine.judge(patch.clone(), &caller).await {
-                return client.deny(&refusal);
-            }
-        }
-    }
-    // The plan of the outermost project that wants commands contained: one that lies in it cannot widen what it may touch.
-    for engine in engines.iter().rev() {
-        match engine.contain(&call, caller) {
-            Ok(None) => {}
-            Ok(Some(contained)) => return Ok(client.rewrite(contained)),
-            Err(refusal) => return client.deny(&refusal),
-        }
-    }
-    Ok(instead.map_or(Answer::Nothing, |input| client.rewrite(input)))
+/// The engines of the projects that judge a call, innermost first.
+struct Judges<'a> {
+    protocol: &'a HookProtocol,
+    engines: &'a [ManuallyDrop<Engine>],
+    caller: &'a Client,
 }
 
-/// The patch in a command of Codex's shell, as a call of its own: Codex takes it out and applies it itself.
-fn applied_by_codex(client: ClientName, call: &Call, caller: &Client) -> Option<(Call, Client)> {
-    let Arguments::Value(Value::Object(input)) = &call.arguments else {
-        return None;
-    };
-    let text = |value: &Value| match value {
-        Value::Array(words) => words
-            .iter()
-            .rev()
-            .find_map(Value::as_str)
-            .map(str::to_owned),
-        value => value.as_str().map(str::to_owned),
-    };
-    let command = ["command", "cmd"]
-        .iter()
-        .find_map(|key| input.get(*key))
-        .and_then(text)?;
-    let found =
-        inline(&command).filter(|_| client == ClientName::Codex && call.tool != "apply_patch")?;
-    let patch = Map::from_iter([("command".to_owned(), json!(found.patch))]);
-    let mut caller = caller.clone();
-    caller.cwd.extend(found.folder);
-    let mut patch =
-        Call::new("apply_patch", Arguments::Value(Value::Object(patch))).door(Door::Hook);
-    (patch.id, patch.session_id) = (format!("{}/patch", call.id).into(), call.session_id.clone());
-    Some((patch, caller))
-}
-
-async fn observe(
-    client: ClientName,
-    engines: &[ManuallyDrop<Engine>],
-    call: Call,
-    caller: &Client,
-    (moment, mut outcome): (Moment, Outcome),
-) -> Answer {
-    let tool = call.tool.clone();
-    let mut answer = Answer::Nothing;
-    for engine in engines {
-        if let Observation::Instead { text, response } =
-            engine.observe(call.clone(), caller, &outcome).await
-        {
-            let text = if text.trim().is_empty() {
-                "the result is withheld"
-            } else {
-                &text
-            };
-            outcome.response = response.clone().unwrap_or_else(|| json!(text));
-            answer = match client {
-                ClientName::ClaudeCode => claude_code::amend(moment, &tool, text, response),
-                ClientName::Codex => codex::amend(text),
-            };
+impl Judges<'_> {
+    /// Each project sees the arguments as the one inside it left them, so the outermost sees what
+    /// runs.
+    async fn judge(&self, mut call: Call) -> anyhow::Result<Option<Value>> {
+        let mut instead = None;
+        for engine in self.engines {
+            match engine.judge(call.clone(), self.caller).await {
+                Judgement::Nothing => {}
+                Judgement::Instead(input) => {
+                    call.arguments = Arguments::Value(Value::Object(input.clone()));
+                    instead = Some(input);
+                }
+                Judgement::Refused(refusal) => return self.deny(&refusal),
+            }
         }
+        if let Some((inner, caller)) = (self.protocol.inner_call)(&call, self.caller) {
+            for engine in self.engines {
+                if let Judgement::Refused(refusal) = engine.judge(inner.clone(), &caller).await {
+                    return self.deny(&refusal);
+                }
+            }
+        }
+        // The outermost project that contains commands decides, so that no project inside it can
+        // widen what they may touch.
+        for engine in self.engines.iter().rev() {
+            match engine.contain(&call, self.caller) {
+                Ok(None) => {}
+                Ok(Some(contained)) => return Ok(Some((self.protocol.rewrite)(contained))),
+                Err(refusal) => return self.deny(&refusal),
+            }
+        }
+        Ok(instead.map(self.protocol.rewrite))
     }
-    answer
+
+    fn deny(&self, refusal: &Refusal) -> anyhow::Result<Option<Value>> {
+        let text = refusal.text();
+        // What a model can fix is an answer; where a person must act first, the hook itself fails.
+        if refusal.code.class() != Class::Repairable {
+            bail!("{text}");
+        }
+        Ok(Some((self.protocol.deny)(&text)))
+    }
+
+    async fn observe(&self, call: Call, phase: CallPhase, mut outcome: Outcome) -> Option<Value> {
+        let mut answer = None;
+        for engine in self.engines {
+            if let Observation::Instead { text, response } =
+                engine.observe(call.clone(), self.caller, &outcome).await
+            {
+                let text = if text.trim().is_empty() {
+                    "the result is withheld"
+                } else {
+                    &text
+                };
+                outcome.response = response.clone().unwrap_or_else(|| json!(text));
+                answer = Some((self.protocol.amend)(Amendment {
+                    phase,
+                    tool: &call.tool,
+                    text,
+                    response,
+                }));
+            }
+        }
+        answer
+    }
 }

@@ -1,32 +1,30 @@
-//! The projects that govern a client: every one upwards from the folder it was started in.
+//! The projects that judge a client's calls.
 
-use super::ClientName;
-use crate::open::{self, Folder};
+use crate::client::HookProtocol;
+use crate::open;
+use crate::project::{self, Project};
 use anyhow::{Context as _, bail};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders of a project that decide: one that is there and cannot be read is not one that is not there.
-const DECIDE: [&str; 3] = [".harness", ".harness/hooks", ".harness/clients"];
+/// Folders with rules. One that exists and cannot be read may hide some.
+const RULES: [&str; 3] = [".harness", ".harness/hooks", ".harness/clients"];
 
-/// The projects that judge a call, the inner ones first: the one of `--project`, or those found upwards from where the client was started,
-/// as far as that can be told, and otherwise from where it works. In this order, because a command of the model's can change the second. The
-/// outer ones judge too, so that working in a project that lies in another leaves the rules of neither.
+/// The projects that judge a call, innermost first: the one of `--project`, or those around the
+/// folder the client was started in, if that is known, or else around the folder it works in. In
+/// this order, because a command of the model's can change the folder it works in. The outer
+/// projects judge too: a project inside another cannot escape its rules.
 pub(super) fn governing(
-    client: ClientName,
-    folder: &Folder,
+    protocol: &HookProtocol,
+    project: &Project,
     cwd: Option<&Path>,
 ) -> anyhow::Result<Vec<PathBuf>> {
-    if folder.named().is_some() {
-        let project = folder.find()?;
+    if project.named().is_some() {
+        let project = project.find()?;
         readable(&project)?;
         return Ok(vec![project]);
     }
-    let started_in = if client == ClientName::ClaudeCode {
-        open::claude_project()
-    } else {
-        None
-    };
+    let started_in = protocol.started_in.and_then(open::folder_in);
     let here = std::env::current_dir().ok();
     let mut starts = started_in
         .into_iter()
@@ -34,21 +32,14 @@ pub(super) fn governing(
         .chain(cwd.map(Path::to_path_buf))
         .peekable();
     if starts.peek().is_none() {
-        bail!("the client does not say in which folder it works");
+        bail!("the client did not say which folder it works in");
     }
     for start in starts {
         let mut found = Vec::new();
-        for folder in start.ancestors() {
-            let holds = open::holds_project(folder);
-            if holds.with_context(|| {
-                format!(
-                    "cannot tell whether `{}` is a project, so the call cannot be judged",
-                    folder.display()
-                )
-            })? {
-                readable(folder)?;
-                found.push(folder.to_path_buf());
-            }
+        for project in project::enclosing(&start) {
+            let project = project.context("the call cannot be judged")?;
+            readable(&project)?;
+            found.push(project);
         }
         if !found.is_empty() {
             return Ok(found);
@@ -57,23 +48,15 @@ pub(super) fn governing(
     Ok(Vec::new())
 }
 
-/// A link that leads nowhere, and a folder that nobody may look into, hide rules.
+/// Fails for a broken link or an unreadable folder where rules may be.
 fn readable(project: &Path) -> anyhow::Result<()> {
-    for name in DECIDE {
+    for name in RULES {
         let folder = project.join(name);
-        match folder.symlink_metadata() {
+        let read = match folder.symlink_metadata() {
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => continue,
-            Err(problem) => {
-                return Err(problem).with_context(|| {
-                    format!(
-                        "cannot read `{}`, so the call cannot be judged",
-                        folder.display()
-                    )
-                });
-            }
-            Ok(_) => {}
-        }
-        std::fs::read_dir(&folder).with_context(|| {
+            found => found.and_then(|_| std::fs::read_dir(&folder)),
+        };
+        read.with_context(|| {
             format!(
                 "cannot read `{}`, so the call cannot be judged",
                 folder.display()

@@ -1,43 +1,41 @@
-//! JSON with comments: entries go in as one piece, in front of what is there, and nothing else moves.
+//! JSON with comments: an entry goes in as one piece, before its siblings, and nothing else moves.
 
-use super::{Added, Entry, Found, NAME, Slot, indent, newline};
+use super::{ConfigEntry, EntryState, Insertion, NAME, Slot, indent, newline};
 use jsonc_parser::ast::{Object, Value as Node};
 use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value, json};
 use std::str::FromStr;
 
-pub(super) fn look(text: &str, entry: &Entry) -> Result<Found, String> {
+pub(super) fn look(text: &str, entry: &ConfigEntry) -> Result<EntryState, String> {
     let Some(top) = parse(text)? else {
-        return Ok(Found::Absent);
+        return Ok(EntryState::Absent);
     };
-    let (holder, missing) = descend(&top, entry.path)?;
+    let (parent, missing) = descend(&top, &entry.path)?;
     if !missing.is_empty() {
-        return Ok(Found::Absent);
+        return Ok(EntryState::Absent);
     }
-    let judge = |value: &Value| match *value == entry.value {
-        true => Found::Same,
-        false if entry.is_ours(value) => Found::Older,
-        false => Found::Foreign,
-    };
+    let judge = |value: &Value| entry.compare(value, *value == entry.value);
     match entry.slot {
-        Slot::Member => Ok(member(object(holder, entry.path)?, NAME)?
-            .map_or(Found::Absent, |node| judge(&value(node)))),
+        Slot::Member => Ok(member(object(parent, &entry.path)?, NAME)?
+            .map_or(EntryState::Absent, |node| judge(&value(node)))),
         Slot::Element => {
-            let elements = holder
+            let elements = parent
                 .as_array()
                 .ok_or_else(|| format!("`{}` is not a list", entry.path.join(".")))?;
             let found = elements
                 .elements
                 .iter()
                 .map(|element| judge(&value(element)))
-                .filter(|found| *found != Found::Foreign);
-            Ok(found.reduce(|_, _| Found::Older).unwrap_or(Found::Absent))
+                .filter(|found| *found != EntryState::Foreign);
+            Ok(found
+                .reduce(|_, _| EntryState::Outdated)
+                .unwrap_or(EntryState::Absent))
         }
     }
 }
 
-pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
+pub(super) fn add(text: &str, entry: &ConfigEntry) -> Result<Insertion, String> {
     let whole = match entry.slot {
         Slot::Member => json!({ NAME: entry.value }),
         Slot::Element => json!([entry.value]),
@@ -50,18 +48,18 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
     };
     let Some(top) = parse(text)? else {
         let end = newline(text);
-        let document = pretty(&wrap(entry.path, whole), "  ", "", end) + end;
-        let made = (0..=entry.path.len())
+        let document = pretty(&wrap(&entry.path, whole), "  ", "", end) + end;
+        let created = (0..=entry.path.len())
             .map(|depth| path(&entry.path[..depth]))
             .collect();
-        return Ok(Added {
+        return Ok(Insertion {
             text: format!("{text}{document}"),
             at: text.len(),
             piece: document,
-            made,
+            created,
         });
     };
-    let (holder, missing) = descend(&top, entry.path)?;
+    let (parent, missing) = descend(&top, &entry.path)?;
     let item = match (missing, entry.slot) {
         ([key, rest @ ..], _) => Item {
             key: Some(key),
@@ -81,35 +79,39 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
         .first()
         .map(|first| indent(text, first.start()))
         .filter(|unit| !unit.is_empty());
-    let (at, piece) = item.piece(text, holder, unit.unwrap_or("  "));
+    let (at, piece) = item.piece(text, parent, unit.unwrap_or("  "));
     let known = entry.path.len() - missing.len();
-    let made = (known + 1..=entry.path.len())
+    let created = (known + 1..=entry.path.len())
         .map(|depth| path(&entry.path[..depth]))
         .collect();
-    Ok(Added {
+    Ok(Insertion {
         text: format!("{}{piece}{}", &text[..at], &text[at..]),
         at,
         piece,
-        made,
+        created,
     })
 }
 
-pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<String, String> {
+pub(super) fn remove(
+    text: &str,
+    entry: &ConfigEntry,
+    created: &[Vec<String>],
+) -> Result<String, String> {
     let mut text = text.to_owned();
     loop {
         let cut = {
             let Some(top) = parse(&text)? else {
                 return Ok(text);
             };
-            let (holder, missing) = descend(&top, entry.path)?;
-            let is_it = |index: usize, node: &Node<'_>| match (entry.slot, holder) {
+            let (parent, missing) = descend(&top, &entry.path)?;
+            let is_it = |index: usize, node: &Node<'_>| match (entry.slot, parent) {
                 (Slot::Member, Node::Object(object)) => {
                     object.properties[index].name.as_str() == NAME
                 }
                 _ => entry.is_ours(&value(node)),
             };
             let items = if missing.is_empty() {
-                items(holder)
+                items(parent)
             } else {
                 Vec::new()
             };
@@ -128,17 +130,17 @@ pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<
         let Some(cut) = cut else { break };
         text = cut;
     }
-    for path in made.iter().rev().filter(|path| !path.is_empty()) {
+    for path in created.iter().rev().filter(|path| !path.is_empty()) {
         let keys: Vec<&str> = path.iter().map(String::as_str).collect();
         let Some(top) = parse(&text)? else { break };
         let Some((last, above)) = keys.split_last() else {
             continue;
         };
-        let Ok((Node::Object(holder), [])) = descend(&top, above) else {
+        let Ok((Node::Object(parent), [])) = descend(&top, above) else {
             continue;
         };
-        let ranges: Vec<Range> = holder.properties.iter().map(Ranged::range).collect();
-        let empty = holder
+        let ranges: Vec<Range> = parent.properties.iter().map(Ranged::range).collect();
+        let empty = parent
             .properties
             .iter()
             .position(|property| property.name.as_str() == *last && is_empty(&property.value));
@@ -148,15 +150,15 @@ pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<
     }
     let is_bare = parse(&text)?
         .is_some_and(|top| top.as_object().is_some_and(|top| top.properties.is_empty()));
-    Ok(if is_bare && made.iter().any(Vec::is_empty) {
+    Ok(if is_bare && created.iter().any(Vec::is_empty) {
         String::new()
     } else {
         text
     })
 }
 
-/// The hooks of an element and which of them is ours, where there are others: then only ours goes.
-fn shared(node: &Node<'_>, entry: &Entry) -> Option<(Vec<Range>, usize)> {
+/// The hooks of an element and which of them is ours, where there are others: only ours is removed.
+fn shared(node: &Node<'_>, entry: &ConfigEntry) -> Option<(Vec<Range>, usize)> {
     let object = node.as_object().filter(|_| entry.slot == Slot::Element)?;
     let hooks = object
         .properties
@@ -186,17 +188,17 @@ fn parse(text: &str) -> Result<Option<Node<'_>>, String> {
         allow_unary_plus_numbers: false,
     };
     if text.starts_with('\u{feff}') {
-        return Err("it begins with a byte order mark (BOM), which does not belong into JSON; save it without one".to_owned());
+        return Err("it begins with a byte order mark (BOM), which JSON does not allow; save it without one".to_owned());
     }
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options)
         .map_err(|problem| problem.to_string())?;
     parsed
         .value
-        .ok_or_else(|| "there are only comments in it".to_owned())
+        .ok_or_else(|| "it contains only comments".to_owned())
         .map(Some)
 }
 
-/// As far down the keys as there is something, and the keys that are left.
+/// The deepest node that the keys lead to, and the keys that are missing.
 fn descend<'n, 't, 'k>(
     top: &'n Node<'t>,
     keys: &'k [&'k str],
@@ -228,7 +230,7 @@ fn member<'n, 't>(object: &'n Object<'t>, key: &str) -> Result<Option<&'n Node<'
         .filter(|property| property.name.as_str() == key);
     let first = found.next();
     if found.next().is_some() {
-        Err(format!("`{key}` stands in it twice"))
+        Err(format!("it has `{key}` twice"))
     } else {
         Ok(first.map(|property| &property.value))
     }
@@ -272,22 +274,22 @@ fn value(node: &Node<'_>) -> Value {
     }
 }
 
-/// What is put into an object or a list.
+/// What is inserted into an object or a list.
 struct Item<'i> {
     key: Option<&'i str>,
     value: Value,
 }
 
 impl Item<'_> {
-    /// Where it goes, and the bytes.
-    fn piece(&self, text: &str, holder: &Node<'_>, unit: &str) -> (usize, String) {
-        let range = holder.range();
+    /// Where it goes, and its bytes.
+    fn piece(&self, text: &str, parent: &Node<'_>, unit: &str) -> (usize, String) {
+        let range = parent.range();
         let open = range.start + 1;
         let key = self
             .key
             .map(|key| format!("{}: ", json!(key)))
             .unwrap_or_default();
-        let first = items(holder).first().map(|(range, _)| range.start);
+        let first = items(parent).first().map(|(range, _)| range.start);
         if first.is_some_and(|first| !text[open..first].contains('\n')) {
             let space = if text[open..].starts_with(' ') {
                 " "
@@ -315,7 +317,7 @@ impl Item<'_> {
     }
 }
 
-/// Laid out over several lines, all but the first moved right by `inner`.
+/// Several lines, all but the first indented by `inner`.
 fn pretty(value: &Value, unit: &str, inner: &str, end: &str) -> String {
     let lines = format!("{value:#}")
         .lines()
@@ -335,7 +337,7 @@ fn pretty(value: &Value, unit: &str, inner: &str, end: &str) -> String {
     made.join(end)
 }
 
-/// The end of the line, where nothing but a comment follows on it; otherwise the place itself.
+/// The end of the line, if only a comment follows on it; otherwise the place itself.
 fn after_line(text: &str, at: usize) -> usize {
     let line = text[at..].split('\n').next().unwrap_or_default();
     let line = line.strip_suffix('\r').unwrap_or(line);
@@ -350,7 +352,7 @@ fn after_line(text: &str, at: usize) -> usize {
     }
 }
 
-/// The text without one of several items, and without the comma that belongs to it. Comments stay.
+/// The text without one of several items and its comma. Comments stay.
 fn without(text: &str, items: &[Range], index: usize) -> String {
     let Some(item) = items.get(index) else {
         return text.to_owned();

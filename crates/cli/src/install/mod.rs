@@ -1,11 +1,6 @@
-//! The configuration of clients: which files, which entries, how they get in and out again. One file for each client.
+//! What harness writes into the configuration of clients, and how it takes it out again.
 
-mod claude_code;
-mod codex;
-mod cursor;
 mod file;
-mod gemini;
-mod goose;
 mod hook;
 mod json;
 mod plan;
@@ -13,80 +8,33 @@ mod record;
 #[cfg(test)]
 mod tests;
 mod toml;
-mod vscode;
 mod yaml;
 
-pub(crate) use plan::{Change, Plan};
+pub(crate) use plan::{FileChange, InstallPlan};
 
-use crate::exit::Usage;
+use crate::client::CallPhase;
+use crate::exit::UsageError;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The name of every entry.
-const NAME: &str = "harness";
-
-/// A client that can be told about harness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Client {
-    /// Anthropic's Claude Code
-    ClaudeCode,
-    /// OpenAI's Codex
-    Codex,
-    /// Cursor
-    Cursor,
-    /// Visual Studio Code
-    Vscode,
-    /// Goose
-    Goose,
-    /// Google's Gemini CLI
-    Gemini,
-}
+pub(crate) const NAME: &str = "harness";
 
 /// For whom a client is configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scope {
-    /// Whoever works in this project
+    /// Everyone who works in this project
     Project,
     /// This user, in every project
     User,
 }
 
-/// What harness knows of a client.
-pub(crate) struct About {
-    /// How people call it.
-    pub(crate) title: &'static str,
-    /// The files to change.
-    targets: fn(&Setting<'_>) -> Result<Vec<Target>, Usage>,
-    /// Whether its own tools are judged, through hooks; otherwise only the tools that harness serves are.
-    pub(crate) judged: bool,
-    /// Whether it knows a configuration of the project.
-    pub(crate) in_projects: bool,
-    /// The command that starts it, where it has one.
-    pub(crate) start: &'static str,
-    /// What a person has to do in the client before it counts.
-    pub(crate) then: &'static [&'static str],
-}
-
-impl Client {
-    /// Its table.
-    pub(crate) const fn about(self) -> &'static About {
-        match self {
-            Self::ClaudeCode => &claude_code::ABOUT,
-            Self::Codex => &codex::ABOUT,
-            Self::Cursor => &cursor::ABOUT,
-            Self::Vscode => &vscode::ABOUT,
-            Self::Goose => &goose::ABOUT,
-            Self::Gemini => &gemini::ABOUT,
-        }
-    }
-}
-
 /// Where a client is configured, and what is written there.
-pub(crate) struct Setting<'s> {
+pub(crate) struct InstallContext<'s> {
     /// For whom.
     pub(crate) scope: Scope,
-    /// The project's folder; at user level only where one was found.
+    /// The project's folder; for a user only where one was found.
     pub(crate) project: &'s Path,
     /// The user's home.
     pub(crate) home: &'s Path,
@@ -96,20 +44,31 @@ pub(crate) struct Setting<'s> {
     pub(crate) environment: fn(&str) -> Option<String>,
 }
 
-impl Setting<'_> {
+impl InstallContext<'_> {
     /// A folder that a variable may name, or the usual one in the home.
-    fn folder(&self, variable: &str, usual: &str) -> PathBuf {
+    pub(crate) fn folder(&self, variable: &str, usual: &str) -> PathBuf {
         let named = (self.environment)(variable).filter(|named| Path::new(named).is_absolute());
         named.map_or_else(|| self.home.join(usual), PathBuf::from)
     }
 
-    /// The words after the program that start the MCP server. In a project it is pinned: some clients start servers elsewhere.
-    fn mcp_words(&self) -> Result<Vec<String>, Usage> {
+    /// What the files in a client's folder must lie in, links followed.
+    pub(crate) fn root_of(&self, folder: &Path) -> PathBuf {
+        let root = match self.scope {
+            Scope::Project => self.project,
+            Scope::User if folder.starts_with(self.home) => self.home,
+            Scope::User => folder,
+        };
+        root.to_owned()
+    }
+
+    /// The words after the program that start the MCP server. They name the project, because some
+    /// clients start servers in another folder.
+    pub(crate) fn mcp_words(&self) -> Result<Vec<String>, UsageError> {
         let mut words = vec!["mcp".to_owned()];
         if self.scope == Scope::Project {
             let project = self.project.to_str();
             let project = project.ok_or_else(|| {
-                Usage::new(format!(
+                UsageError::new(format!(
                     "the path `{}` is not UTF-8",
                     self.project.display()
                 ))
@@ -119,73 +78,100 @@ impl Setting<'_> {
         Ok(words)
     }
 
-    /// The member `harness` of the servers under `path`.
-    fn server(&self, path: &'static [&'static str]) -> Result<Entry, Usage> {
-        Ok(Entry {
-            path,
+    /// The server `harness` among those under `key`.
+    pub(crate) fn server(&self, key: &'static str) -> Result<ConfigEntry, UsageError> {
+        Ok(ConfigEntry {
+            path: vec![key],
             slot: Slot::Member,
             value: json!({"command": self.program, "args": self.mcp_words()?}),
         })
     }
+
+    /// The file of a client that keeps its servers under `mcpServers`, at the same path in a
+    /// project and in the home.
+    pub(crate) fn server_file(&self, path: &str) -> Result<Vec<ConfigFile>, UsageError> {
+        let root = match self.scope {
+            Scope::Project => self.project,
+            Scope::User => self.home,
+        };
+        Ok(vec![ConfigFile {
+            path: root.join(path),
+            root: root.to_owned(),
+            syntax: Syntax::Json,
+            entries: vec![self.server("mcpServers")?],
+        }])
+    }
+
+    /// The hooks of a client, one for each event.
+    pub(crate) fn hooks(
+        &self,
+        client: &str,
+        events: &[(&'static str, CallPhase)],
+    ) -> Vec<ConfigEntry> {
+        hook::entries(self.program, client, events)
+    }
 }
 
 /// One file to change.
-pub(crate) struct Target {
-    path: PathBuf,
+pub(crate) struct ConfigFile {
+    pub(crate) path: PathBuf,
     /// What the file must lie in, links followed.
-    root: PathBuf,
-    syntax: Syntax,
-    /// What is to stand in it; the one to come first in the file is the last.
-    entries: Vec<Entry>,
+    pub(crate) root: PathBuf,
+    pub(crate) syntax: Syntax,
+    /// What the file must contain. The last entry ends up first in the file.
+    pub(crate) entries: Vec<ConfigEntry>,
 }
 
 /// One piece of configuration.
-pub(crate) struct Entry {
-    /// The keys that lead to what holds it.
-    path: &'static [&'static str],
-    slot: Slot,
-    value: Value,
+pub(crate) struct ConfigEntry {
+    /// The keys that lead to its parent.
+    pub(crate) path: Vec<&'static str>,
+    pub(crate) slot: Slot,
+    pub(crate) value: Value,
 }
 
+/// Where in its parent an entry stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Slot {
+pub(crate) enum Slot {
     /// The member called `harness`.
     Member,
-    /// One among the elements of a list.
+    /// One element of a list.
     Element,
 }
 
 /// What a file has of an entry.
 #[derive(Debug, PartialEq, Eq)]
-enum Found {
+enum EntryState {
     Absent,
-    Same,
-    /// Written by another harness, or an older one.
-    Older,
+    /// As this program would write it.
+    Current,
+    /// Written by another version of harness, or another copy.
+    Outdated,
     /// Not written by harness.
     Foreign,
 }
 
-/// A text with an entry in it.
-struct Added {
+/// A text with an entry added to it.
+struct Insertion {
     text: String,
-    /// Where it was put in.
+    /// Where it was inserted.
     at: usize,
-    /// What was put in, exactly and in one piece.
+    /// What was inserted, exactly and in one piece.
     piece: String,
-    /// The paths of what was made to hold it.
-    made: Vec<Vec<String>>,
+    /// The paths of the parents that were created for it.
+    created: Vec<Vec<String>>,
 }
 
+/// The format of a configuration file.
 #[derive(Clone, Copy)]
-enum Syntax {
+pub(crate) enum Syntax {
     Json,
     Toml,
     Yaml,
 }
 
 impl Syntax {
-    fn look(self, text: &str, entry: &Entry) -> Result<Found, String> {
+    fn look(self, text: &str, entry: &ConfigEntry) -> Result<EntryState, String> {
         match self {
             Self::Json => json::look(text, entry),
             Self::Toml => toml::look(text, entry),
@@ -193,7 +179,7 @@ impl Syntax {
         }
     }
 
-    fn add(self, text: &str, entry: &Entry) -> Result<Added, String> {
+    fn add(self, text: &str, entry: &ConfigEntry) -> Result<Insertion, String> {
         match self {
             Self::Json => json::add(text, entry),
             Self::Toml => toml::add(text, entry),
@@ -201,18 +187,33 @@ impl Syntax {
         }
     }
 
-    /// Takes an entry out by its place in the structure; also what is empty then and was `made` for it.
-    fn remove(self, text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<String, String> {
+    /// Removes an entry by its place in the structure, and those of its `created` parents that are
+    /// empty then.
+    fn remove(
+        self,
+        text: &str,
+        entry: &ConfigEntry,
+        created: &[Vec<String>],
+    ) -> Result<String, String> {
         match self {
-            Self::Json => json::remove(text, entry, made),
+            Self::Json => json::remove(text, entry, created),
             Self::Toml => toml::remove(text, entry),
-            Self::Yaml => yaml::remove(text, entry, made),
+            Self::Yaml => yaml::remove(text, entry, created),
         }
     }
 }
 
-impl Entry {
-    /// Whether a value in the place of this entry was written by harness.
+impl ConfigEntry {
+    /// What a value in the place of this entry is.
+    fn compare(&self, value: &Value, same: bool) -> EntryState {
+        match same {
+            true => EntryState::Current,
+            false if self.is_ours(value) => EntryState::Outdated,
+            false => EntryState::Foreign,
+        }
+    }
+
+    /// Whether harness wrote a value that stands in the place of this entry.
     fn is_ours(&self, value: &Value) -> bool {
         match self.slot {
             Slot::Member => {
@@ -235,12 +236,12 @@ impl Entry {
     }
 }
 
-/// How a text is laid out.
+/// The line ending of a text.
 fn newline(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// The white space before the line that holds `at`.
+/// The indentation of the line that holds `at`.
 fn indent(text: &str, at: usize) -> &str {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = &text[start..];

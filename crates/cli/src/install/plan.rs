@@ -1,91 +1,96 @@
-//! What would change in the files of a client, worked out before anything is written.
+//! The changes to a client's files, worked out before anything is written.
 
-use super::record::Record;
-use super::{Client, Found, Setting, Target, file};
-use crate::exit::Usage;
+use super::record::{InstallRecord, Piece};
+use super::{ConfigFile, EntryState, InstallContext, file};
+use crate::client::ClientSpec;
+use crate::exit::UsageError;
+use crate::replace::replace;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every file of one installation, or of its undoing.
-pub(crate) struct Plan {
+/// Every change that one installation, or its removal, makes.
+pub(crate) struct InstallPlan {
     state: PathBuf,
-    changes: Vec<Change>,
+    changes: Vec<FileChange>,
 }
 
-/// What becomes of one file.
-pub(crate) struct Change {
-    /// The file, as people know it.
+/// The change to one file.
+pub(crate) struct FileChange {
+    /// The file as the client names it, links not followed.
     pub(crate) path: PathBuf,
     real: PathBuf,
-    /// Its text now; absent where there is no file.
+    /// Its text now, if it exists.
     pub(crate) before: Option<String>,
-    /// Its text then; absent where the file goes.
+    /// Its text afterwards; absent if the file is removed.
     pub(crate) after: Option<String>,
-    /// What is remembered of it now.
-    remembered: Option<Record>,
-    /// What to remember then; absent when it is undone.
-    record: Option<Record>,
-    /// Folders that go with the file when they are empty.
+    /// What an earlier installation recorded about it.
+    recorded: Option<InstallRecord>,
+    /// What to record; absent when the installation is undone.
+    record: Option<InstallRecord>,
+    /// Folders to remove with the file if they are empty.
     folders: Vec<PathBuf>,
 }
 
-impl Plan {
-    /// Puts harness into the files of a client. `state` is where is remembered what was done.
+impl InstallPlan {
+    /// Adds harness to the files of a client. `state` is the folder for the records.
     pub(crate) fn install(
-        client: Client,
-        setting: &Setting<'_>,
+        client: &ClientSpec,
+        context: &InstallContext<'_>,
         state: &Path,
-    ) -> Result<Self, Usage> {
-        Self::of(client, setting, state, |target, change| {
-            let mut record = change.remembered.clone().unwrap_or_default();
+    ) -> Result<Self, UsageError> {
+        Self::of(client, context, state, |config, change| {
+            let mut record = change.recorded.clone().unwrap_or_default();
             let text = change.before.clone().unwrap_or_default();
-            let found = look(target, &text)?;
-            if found.iter().all(|found| *found == Found::Same) {
+            let found = look(config, &text)?;
+            if found.iter().all(|found| *found == EntryState::Current) {
                 change.record = None;
                 return Ok(text);
             }
-            let clean = if found.iter().all(|found| *found == Found::Absent) {
-                record = Record {
+            let clean = if found.iter().all(|found| *found == EntryState::Absent) {
+                record = InstallRecord {
                     existed: change.before.is_some(),
                     folders: file::missing_folders(&change.real),
-                    ..Record::default()
+                    ..InstallRecord::default()
                 };
                 text
             } else {
-                strip(target, &text, Some(&record))?
+                strip(config, &text, Some(&record))?
             };
-            (record.pieces, record.made) = (Vec::new(), Vec::new());
-            let mut made = clean;
-            for entry in &target.entries {
-                let added = target.syntax.add(&made, entry)?;
-                record.pieces.push((added.at, added.piece));
-                record.made.extend(added.made);
-                made = added.text;
+            (record.pieces, record.created) = (Vec::new(), Vec::new());
+            let mut text = clean;
+            for entry in &config.entries {
+                let added = config.syntax.add(&text, entry)?;
+                record.pieces.push(Piece {
+                    at: added.at,
+                    text: added.piece,
+                });
+                record.created.extend(added.created);
+                text = added.text;
             }
             change.record = Some(record);
-            Ok(made)
+            Ok(text)
         })
     }
 
-    /// Takes harness out of the files of a client again.
+    /// Removes harness from the files of a client.
     pub(crate) fn uninstall(
-        client: Client,
-        setting: &Setting<'_>,
+        client: &ClientSpec,
+        context: &InstallContext<'_>,
         state: &Path,
-    ) -> Result<Self, Usage> {
-        Self::of(client, setting, state, |target, change| {
+    ) -> Result<Self, UsageError> {
+        Self::of(client, context, state, |config, change| {
             let Some(text) = change.before.clone() else {
                 return Ok(String::new());
             };
-            if look(target, &text)?
+            if look(config, &text)?
                 .iter()
-                .all(|found| *found == Found::Absent)
+                .all(|found| *found == EntryState::Absent)
             {
                 return Ok(text);
             }
-            let bare = strip(target, &text, change.remembered.as_ref())?;
+            let bare = strip(config, &text, change.recorded.as_ref())?;
             if let Some(record) = change
-                .remembered
+                .recorded
                 .as_ref()
                 .filter(|record| !record.existed && bare.is_empty())
             {
@@ -96,31 +101,31 @@ impl Plan {
     }
 
     fn of(
-        client: Client,
-        setting: &Setting<'_>,
+        client: &ClientSpec,
+        context: &InstallContext<'_>,
         state: &Path,
-        work_out: impl Fn(&Target, &mut Change) -> Result<String, String>,
-    ) -> Result<Self, Usage> {
+        work_out: impl Fn(&ConfigFile, &mut FileChange) -> Result<String, String>,
+    ) -> Result<Self, UsageError> {
         let mut changes = Vec::new();
-        for target in (client.about().targets)(setting)? {
-            let real = file::real(&target.path, &target.root)?;
+        for config in (client.files)(context)? {
+            let real = file::real(&config.path, &config.root)?;
             let before = file::read(&real)?;
-            let remembered = Record::read(state, &real);
+            let recorded = InstallRecord::read(state, &real);
             let after = Some(before.clone().unwrap_or_default());
-            let mut change = Change {
-                path: target.path.clone(),
+            let mut change = FileChange {
+                path: config.path.clone(),
                 real,
                 before,
                 after,
-                remembered,
+                recorded,
                 record: None,
                 folders: Vec::new(),
             };
-            let text = work_out(&target, &mut change).map_err(|why| {
-                Usage::new(format!("cannot change `{}`: {why}", target.path.display()))
-                    .help("nothing was written; mend the file first")
+            let text = work_out(&config, &mut change).map_err(|why| {
+                UsageError::new(format!("cannot change `{}`: {why}", config.path.display()))
+                    .help("nothing was written; fix the file first")
             })?;
-            // Absent stays absent: that is a file that goes, or one that never was.
+            // An absent file stays absent, and so does one that is removed.
             change.after = change
                 .after
                 .filter(|_| change.before.is_some() || !text.is_empty())
@@ -134,39 +139,40 @@ impl Plan {
     }
 
     /// The files that change.
-    pub(crate) fn changes(&self) -> impl Iterator<Item = &Change> {
+    pub(crate) fn changes(&self) -> impl Iterator<Item = &FileChange> {
         self.changes
             .iter()
             .filter(|change| change.before != change.after)
     }
 
-    /// Every file it looked at.
+    /// Every file it examined.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.changes.iter().map(|change| change.path.as_path())
     }
 
-    /// Writes every change; when one fails, those before it are undone.
-    pub(crate) fn write(&self) -> Result<(), Usage> {
+    /// Writes every change. If one fails, it undoes those before it.
+    pub(crate) fn write(&self) -> Result<(), UsageError> {
         for change in self.changes() {
             if file::read(&change.real)? != change.before {
-                return Err(Usage::new(format!(
+                return Err(UsageError::new(format!(
                     "`{}` has changed in the meantime",
                     change.path.display()
                 ))
                 .help("nothing was written; try again"));
             }
         }
-        let mut done: Vec<&Change> = Vec::new();
+        let mut done: Vec<&FileChange> = Vec::new();
         for change in self.changes() {
             if let Err((path, problem)) = change.write(&self.state) {
                 for earlier in done.iter().rev() {
                     earlier.put_back(&self.state);
                 }
                 change.put_back(&self.state);
-                return Err(
-                    Usage::new(format!("cannot write `{}`: {problem}", path.display()))
-                        .help("nothing was changed"),
-                );
+                return Err(UsageError::new(format!(
+                    "cannot write `{}`: {problem}",
+                    path.display()
+                ))
+                .help("nothing was changed"));
             }
             done.push(change);
         }
@@ -174,8 +180,8 @@ impl Plan {
     }
 }
 
-impl Change {
-    /// Writes it; an error comes with what could not be written.
+impl FileChange {
+    /// Writes it; an error names the path that could not be written.
     fn write(&self, state: &Path) -> Result<(), (PathBuf, std::io::Error)> {
         if let Some(record) = &self.record {
             record
@@ -185,7 +191,7 @@ impl Change {
         self.write_file()
             .map_err(|problem| (self.path.clone(), problem))?;
         if self.record.is_none() {
-            Record::forget(state, &self.real);
+            InstallRecord::forget(state, &self.real);
         }
         Ok(())
     }
@@ -194,11 +200,11 @@ impl Change {
         match &self.after {
             Some(text) => {
                 self.real.parent().map_or(Ok(()), fs::create_dir_all)?;
-                file::replace(&self.real, text)?;
+                replace(&self.real, text)?;
             }
             None => {
                 fs::remove_file(&self.real)?;
-                // Folders that others use by now are not empty and stay.
+                // A folder that something else uses by now is not empty, and stays.
                 self.folders
                     .iter()
                     .rev()
@@ -208,28 +214,28 @@ impl Change {
         Ok(())
     }
 
-    /// The state before, as far as it can be had: whatever made writing fail may do so again.
+    /// Restores the state before, as far as possible: what made writing fail may do so again.
     fn put_back(&self, state: &Path) {
         let _ = match &self.before {
-            Some(text) => file::replace(&self.real, text),
+            Some(text) => replace(&self.real, text),
             None => fs::remove_file(&self.real),
         };
         self.record
             .iter()
             .flat_map(|record| record.folders.iter().rev())
             .for_each(|folder| drop(fs::remove_dir(folder)));
-        match &self.remembered {
+        match &self.recorded {
             Some(record) => drop(record.write(state, &self.real)),
-            None => Record::forget(state, &self.real),
+            None => InstallRecord::forget(state, &self.real),
         }
     }
 }
 
-fn look(target: &Target, text: &str) -> Result<Vec<Found>, String> {
-    let found = target.entries.iter().map(|entry| {
-        let found = target.syntax.look(text, entry)?;
+fn look(config: &ConfigFile, text: &str) -> Result<Vec<EntryState>, String> {
+    let found = config.entries.iter().map(|entry| {
+        let found = config.syntax.look(text, entry)?;
         let path = entry.path.join(".");
-        if found == Found::Foreign {
+        if found == EntryState::Foreign {
             Err(format!(
                 "it has a `{path}.harness` that harness did not write"
             ))
@@ -240,10 +246,15 @@ fn look(target: &Target, text: &str) -> Result<Vec<Found>, String> {
     found.collect()
 }
 
-/// The text without our entries: byte for byte as it was where it can be told, otherwise by their place in the structure.
-fn strip(target: &Target, text: &str, record: Option<&Record>) -> Result<String, String> {
+/// The text without our entries: byte for byte as it was if the record still fits, otherwise by
+/// their place in the structure.
+fn strip(
+    config: &ConfigFile,
+    text: &str,
+    record: Option<&InstallRecord>,
+) -> Result<String, String> {
     let is_clean = |text: &str| {
-        look(target, text).is_ok_and(|found| found.iter().all(|found| *found == Found::Absent))
+        look(config, text).is_ok_and(|found| found.iter().all(|found| *found == EntryState::Absent))
     };
     if let Some(bare) = record
         .and_then(|record| record.undo(text))
@@ -251,12 +262,12 @@ fn strip(target: &Target, text: &str, record: Option<&Record>) -> Result<String,
     {
         return Ok(bare);
     }
-    let made = record.map_or(&[][..], |record| &record.made);
-    target
+    let created = record.map_or(&[][..], |record| &record.created);
+    config
         .entries
         .iter()
         .rev()
         .try_fold(text.to_owned(), |text, entry| {
-            target.syntax.remove(&text, entry, made)
+            config.syntax.remove(&text, entry, created)
         })
 }

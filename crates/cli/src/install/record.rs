@@ -1,56 +1,67 @@
-//! What was put into a file, so that exactly that can be taken out again. Kept in the user's state folder.
+//! What an installation inserted into a file, so that exactly that can be removed again. Kept in
+//! the user's state folder.
 
-use super::file;
-use serde_json::{Value, json};
+use crate::replace::replace;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tool_harness::digest;
 
 /// What an installation did to one file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Record {
-    /// Whether the file was there before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct InstallRecord {
+    /// Whether the file existed before.
     pub(super) existed: bool,
-    /// Folders that were made for it, the outer ones first.
+    /// Folders that were created for it, outermost first.
     pub(super) folders: Vec<PathBuf>,
-    /// What was put in, in this order, and where in the text that was then.
-    pub(super) pieces: Vec<(usize, String)>,
-    /// The paths of what was made in it to hold the entries.
-    pub(super) made: Vec<Vec<String>>,
+    /// What was inserted, in this order.
+    pub(super) pieces: Vec<Piece>,
+    /// The paths of the parents that were created in it for the entries.
+    #[serde(rename = "made")]
+    pub(super) created: Vec<Vec<String>>,
 }
 
-impl Record {
-    /// The text without the pieces; absent when they are not all there as they were put in.
+/// One insertion into a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Piece {
+    /// Where in the text as it was then.
+    pub(super) at: usize,
+    pub(super) text: String,
+}
+
+impl InstallRecord {
+    /// The text without the pieces; absent unless all of them are there unchanged.
     pub(super) fn undo(&self, text: &str) -> Option<String> {
         self.undo_in_place(text)
             .or_else(|| self.undo_anywhere(text))
     }
 
-    /// For a text that is as it was left, at least up to the pieces.
+    /// For a text that is unchanged, at least up to the last piece.
     fn undo_in_place(&self, text: &str) -> Option<String> {
         self.pieces
             .iter()
             .rev()
-            .try_fold(text.to_owned(), |text, (at, piece)| {
-                let rest = text.get(*at..)?.strip_prefix(piece.as_str())?;
-                Some(format!("{}{rest}", text.get(..*at)?))
+            .try_fold(text.to_owned(), |text, piece| {
+                let rest = text.get(piece.at..)?.strip_prefix(&piece.text)?;
+                Some(format!("{}{rest}", text.get(..piece.at)?))
             })
     }
 
-    /// For a text that was changed elsewhere: each piece has to be there as often as it was put in.
+    /// For a text that was changed elsewhere: each piece must occur as often as it was inserted.
     fn undo_anywhere(&self, text: &str) -> Option<String> {
         let mut text = text.to_owned();
         let mut done: Vec<&String> = Vec::new();
-        for (_, piece) in self.pieces.iter().rev() {
+        for Piece { text: piece, .. } in self.pieces.iter().rev() {
             if done.contains(&piece) {
                 continue;
             }
-            let put_in = self
+            let inserted = self
                 .pieces
                 .iter()
-                .filter(|(_, other)| other == piece)
+                .filter(|other| other.text == *piece)
                 .count();
-            if piece.is_empty() || text.matches(piece.as_str()).count() != put_in {
+            if piece.is_empty() || text.matches(piece.as_str()).count() != inserted {
                 return None;
             }
             text = text.replace(piece.as_str(), "");
@@ -59,65 +70,27 @@ impl Record {
         Some(text)
     }
 
-    pub(super) fn read(state: &Path, of: &Path) -> Option<Self> {
-        let document: Value = serde_json::from_slice(&fs::read(place(state, of)).ok()?).ok()?;
-        let texts = |value: &Value| -> Option<Vec<String>> {
-            value
-                .as_array()?
-                .iter()
-                .map(|one| one.as_str().map(str::to_owned))
-                .collect()
-        };
-        let piece = |value: &Value| {
-            Some((
-                usize::try_from(value["at"].as_u64()?).ok()?,
-                value["text"].as_str()?.to_owned(),
-            ))
-        };
-        Some(Self {
-            existed: document["existed"].as_bool()?,
-            folders: texts(&document["folders"])?
-                .into_iter()
-                .map(PathBuf::from)
-                .collect(),
-            pieces: document["pieces"]
-                .as_array()?
-                .iter()
-                .map(piece)
-                .collect::<Option<_>>()?,
-            made: document["made"]
-                .as_array()?
-                .iter()
-                .map(texts)
-                .collect::<Option<_>>()?,
-        })
+    /// The record about a file, if it exists and can be read.
+    pub(super) fn read(state: &Path, file: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(path(state, file)).ok()?).ok()
     }
 
-    pub(super) fn write(&self, state: &Path, of: &Path) -> std::io::Result<()> {
-        let folders: Vec<_> = self
-            .folders
-            .iter()
-            .map(|folder| folder.to_string_lossy())
-            .collect();
-        let pieces: Vec<Value> = self
-            .pieces
-            .iter()
-            .map(|(at, text)| json!({"at": at, "text": text}))
-            .collect();
-        let document = json!({"file": of.to_string_lossy(), "existed": self.existed, "folders": folders, "pieces": pieces, "made": self.made});
-        let place = place(state, of);
-        place.parent().map_or(Ok(()), fs::create_dir_all)?;
-        file::replace(&place, &format!("{document:#}\n"))
+    pub(super) fn write(&self, state: &Path, file: &Path) -> std::io::Result<()> {
+        let mut document = serde_json::to_value(self)?;
+        document["file"] = json!(file.to_string_lossy());
+        let path = path(state, file);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        replace(&path, &format!("{document:#}\n"))
     }
 
-    pub(super) fn forget(state: &Path, of: &Path) {
+    pub(super) fn forget(state: &Path, file: &Path) {
         // A record that stays behind is only read for a file that has our entries.
-        let _ = fs::remove_file(place(state, of));
+        let _ = fs::remove_file(path(state, file));
     }
 }
 
-fn place(state: &Path, of: &Path) -> PathBuf {
-    let digest = digest::of(&json!(of.to_string_lossy()));
+fn path(state: &Path, file: &Path) -> PathBuf {
+    let digest = digest::of(&json!(file.to_string_lossy()));
     let name: String = digest.chars().filter(char::is_ascii_alphanumeric).collect();
     state.join("installed").join(format!("{name}.json"))
 }
@@ -128,12 +101,15 @@ mod tests {
 
     #[test]
     fn pieces_come_out_in_reverse_and_only_when_all_are_there() {
-        let record = |pieces: &[(usize, &str)]| Record {
+        let record = |pieces: &[(usize, &str)]| InstallRecord {
             pieces: pieces
                 .iter()
-                .map(|(at, piece)| (*at, (*piece).to_owned()))
+                .map(|(at, text)| Piece {
+                    at: *at,
+                    text: (*text).to_owned(),
+                })
                 .collect(),
-            ..Record::default()
+            ..InstallRecord::default()
         };
         for (pieces, text, expected) in [
             (&[(1, "bb")][..], "abba", Some("aa")),
@@ -159,16 +135,19 @@ mod tests {
     #[test]
     fn a_record_is_read_back_and_a_broken_one_is_none() {
         let state = tempfile::tempdir().expect("a folder");
-        let of = Path::new("/a/b.json");
-        let record = Record {
+        let file = Path::new("/a/b.json");
+        let record = InstallRecord {
             existed: true,
             folders: vec!["/a".into()],
-            pieces: vec![(7, "\r\n\"é\"".into())],
-            made: vec![vec![], vec!["x".into()]],
+            pieces: vec![Piece {
+                at: 7,
+                text: "\r\n\"é\"".into(),
+            }],
+            created: vec![vec![], vec!["x".into()]],
         };
-        record.write(state.path(), of).expect("written");
-        assert_eq!(Record::read(state.path(), of), Some(record));
-        fs::write(place(state.path(), of), "{").expect("written");
-        assert_eq!(Record::read(state.path(), of), None);
+        record.write(state.path(), file).expect("written");
+        assert_eq!(InstallRecord::read(state.path(), file), Some(record));
+        fs::write(path(state.path(), file), "{").expect("written");
+        assert_eq!(InstallRecord::read(state.path(), file), None);
     }
 }

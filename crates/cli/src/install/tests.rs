@@ -1,26 +1,37 @@
-//! Whatever a file looks like: entries go in, come out again byte for byte, and nothing else is touched.
+//! Whatever a file looks like: entries go in, come out again byte for byte, and nothing else is
+//! touched.
 
-use super::record::Record;
-use super::{Entry, Found, Slot, Syntax, hook};
+use super::record::{InstallRecord, Piece};
+use super::{ConfigEntry, EntryState, Slot, Syntax, hook};
+use crate::client::CallPhase;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const PROGRAM: &str = "/opt/it's here/harness";
+const PRE_AND_POST: &[(&str, CallPhase)] = &[
+    ("PreToolUse", CallPhase::Before),
+    ("PostToolUse", CallPhase::After),
+];
+const ALL_EVENTS: &[(&str, CallPhase)] = &[
+    ("PreToolUse", CallPhase::Before),
+    ("PostToolUse", CallPhase::After),
+    ("PostToolUseFailure", CallPhase::Failed),
+];
 
-fn server(path: &'static [&'static str]) -> Vec<Entry> {
-    vec![Entry {
-        path,
+fn server(key: &'static str) -> Vec<ConfigEntry> {
+    vec![ConfigEntry {
+        path: vec![key],
         slot: Slot::Member,
         value: json!({"command": PROGRAM, "args": ["mcp", "--project", "/p \"q\""]}),
     }]
 }
 
 /// All entries in, all out; gives the text with them.
-fn there_and_back(syntax: Syntax, text: &str, entries: &[Entry]) -> String {
-    let mut record = Record::default();
+fn there_and_back(syntax: Syntax, text: &str, entries: &[ConfigEntry]) -> String {
+    let mut record = InstallRecord::default();
     let mut with = text.to_owned();
     for entry in entries {
-        assert_eq!(syntax.look(&with, entry), Ok(Found::Absent), "{with}");
+        assert_eq!(syntax.look(&with, entry), Ok(EntryState::Absent), "{with}");
         let added = syntax
             .add(&with, entry)
             .unwrap_or_else(|why| panic!("{why} in\n{with}"));
@@ -28,20 +39,27 @@ fn there_and_back(syntax: Syntax, text: &str, entries: &[Entry]) -> String {
             added.text.len() == with.len() + added.piece.len() && added.text.contains(&added.piece),
             "only one piece is added\n{with}"
         );
-        record.pieces.push((added.at, added.piece));
-        record.made.extend(added.made);
+        record.pieces.push(Piece {
+            at: added.at,
+            text: added.piece,
+        });
+        record.created.extend(added.created);
         with = added.text;
     }
     for entry in entries {
-        assert_eq!(syntax.look(&with, entry), Ok(Found::Same), "{with}");
+        assert_eq!(syntax.look(&with, entry), Ok(EntryState::Current), "{with}");
     }
     assert_eq!(record.undo(&with).as_deref(), Some(text), "{with}");
     let mut without = with.clone();
     for entry in entries.iter().rev() {
         without = syntax
-            .remove(&without, entry, &record.made)
+            .remove(&without, entry, &record.created)
             .unwrap_or_else(|why| panic!("{why} in\n{with}"));
-        assert_eq!(syntax.look(&without, entry), Ok(Found::Absent), "{without}");
+        assert_eq!(
+            syntax.look(&without, entry),
+            Ok(EntryState::Absent),
+            "{without}"
+        );
     }
     let bare = |text: &str| text.split_whitespace().collect::<String>();
     assert_eq!(
@@ -70,11 +88,11 @@ fn json_of_any_layout_takes_entries_and_gives_them_back() {
         "{\n  \"hooks\": { \"Stop\": [\n    1 // é\n  ]}, \"z\": \"}{\" }\n\n\n",
         "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      // mine\n      {\n        \"matcher\": \"Bash\"\n      }\n    ]\n  }\n}",
     ] {
-        there_and_back(Syntax::Json, text, &server(&["mcpServers"]));
+        there_and_back(Syntax::Json, text, &server("mcpServers"));
         there_and_back(
             Syntax::Json,
             text,
-            &hook::entries(PROGRAM, "claude-code", hook::BEFORE_AFTER_AND_FAILED),
+            &hook::entries(PROGRAM, "claude-code", ALL_EVENTS),
         );
     }
 }
@@ -84,7 +102,7 @@ fn json_is_laid_out_like_its_neighbours() {
     let with = there_and_back(
         Syntax::Json,
         "{\n\t\"mcpServers\": { // all\n\t\t\"b\": {}\n\t}\n}",
-        &server(&["mcpServers"]),
+        &server("mcpServers"),
     );
     assert!(
         with.starts_with(
@@ -92,7 +110,7 @@ fn json_is_laid_out_like_its_neighbours() {
         ),
         "{with}"
     );
-    let with = there_and_back(Syntax::Json, "{ \"a\": 1 }", &server(&["mcpServers"]));
+    let with = there_and_back(Syntax::Json, "{ \"a\": 1 }", &server("mcpServers"));
     assert!(
         with.starts_with("{ \"mcpServers\": {\"harness\"") && with.ends_with("}}, \"a\": 1 }"),
         "{with}"
@@ -108,7 +126,7 @@ fn toml_and_yaml_of_any_layout_take_the_entry_and_give_it_back() {
         "[mcp_servers.other]\r\ncommand = 'x'\r\n\r\n# y\r\n[z]\r\n",
         "mcp_servers.x.command = \"y\"\n",
     ] {
-        there_and_back(Syntax::Toml, text, &server(&["mcp_servers"]));
+        there_and_back(Syntax::Toml, text, &server("mcp_servers"));
     }
     for text in [
         "",
@@ -119,10 +137,10 @@ fn toml_and_yaml_of_any_layout_take_the_entry_and_give_it_back() {
         "a: 1\r\nextensions:\r\n  # first\r\n  b:\r\n    cmd: x\r\n",
         "a: 'it''s'\nextensions:\n",
     ] {
-        there_and_back(Syntax::Yaml, text, &server(&["extensions"]));
+        there_and_back(Syntax::Yaml, text, &server("extensions"));
     }
     let flow = Syntax::Yaml
-        .add("extensions: {}\n", &server(&["extensions"])[0])
+        .add("extensions: {}\n", &server("extensions")[0])
         .map(|added| added.text)
         .unwrap_or_default();
     assert!(flow.starts_with("extensions: {harness: {"), "{flow}");
@@ -131,11 +149,11 @@ fn toml_and_yaml_of_any_layout_take_the_entry_and_give_it_back() {
 #[test]
 fn what_cannot_be_followed_is_refused() {
     let (json, toml, yaml) = (
-        &server(&["mcpServers"])[0],
-        &server(&["mcp_servers"])[0],
-        &server(&["extensions"])[0],
+        &server("mcpServers")[0],
+        &server("mcp_servers")[0],
+        &server("extensions")[0],
     );
-    // Only what was remembered tells this text from a table.
+    // Only the record tells this text from a table.
     let quoted = Syntax::Toml
         .add("a = \"\"\"\n[mcp_servers.harness]\n\"\"\"\n", toml)
         .map(|added| added.text)
@@ -173,7 +191,7 @@ fn what_cannot_be_followed_is_refused() {
 
 #[test]
 fn an_entry_of_another_is_never_taken_for_ours() {
-    let ours = server(&["mcpServers"]);
+    let ours = server("mcpServers");
     let look = |value: Value| {
         Syntax::Json.look(
             &json!({"mcpServers": {"harness": value}}).to_string(),
@@ -182,29 +200,32 @@ fn an_entry_of_another_is_never_taken_for_ours() {
     };
     assert_eq!(
         look(json!({"command": "/old/harness", "args": ["mcp"]})),
-        Ok(Found::Older)
+        Ok(EntryState::Outdated)
     );
     assert_eq!(
         look(json!({"command": "npx", "args": ["harness"]})),
-        Ok(Found::Foreign)
+        Ok(EntryState::Foreign)
     );
     assert_eq!(
         look(json!({"url": "https://example.com"})),
-        Ok(Found::Foreign)
+        Ok(EntryState::Foreign)
     );
-    let hooks = hook::entries(PROGRAM, "codex", hook::BEFORE_AND_AFTER);
+    let hooks = hook::entries(PROGRAM, "codex", PRE_AND_POST);
     let of = |client| {
-        json!({"hooks": {"PreToolUse": [hook::entries("/old/harness", client, hook::BEFORE_AND_AFTER)[0].value]}}).to_string()
+        json!({"hooks": {"PreToolUse": [hook::entries("/old/harness", client, PRE_AND_POST)[0].value]}}).to_string()
     };
-    assert_eq!(Syntax::Json.look(&of("codex"), &hooks[1]), Ok(Found::Older));
+    assert_eq!(
+        Syntax::Json.look(&of("codex"), &hooks[1]),
+        Ok(EntryState::Outdated)
+    );
     assert_eq!(
         Syntax::Json.look(&of("claude-code"), &hooks[1]),
-        Ok(Found::Absent)
+        Ok(EntryState::Absent)
     );
     let later = of("codex").replace(" || ", " --then ");
     assert_eq!(
         Syntax::Json.look(&later, &hooks[1]),
-        Ok(Found::Older),
+        Ok(EntryState::Outdated),
         "what another version wrote"
     );
 }
@@ -275,8 +296,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
     fn any_json_is_taken_and_given_back_or_refused(text in documents()) {
-        for entries in [server(&["mcpServers"]), hook::entries(PROGRAM, "claude-code", hook::BEFORE_AFTER_AND_FAILED)] {
-            let fits = entries.iter().all(|entry| Syntax::Json.look(&text, entry) == Ok(Found::Absent) && Syntax::Json.add(&text, entry).is_ok());
+        for entries in [server("mcpServers"), hook::entries(PROGRAM, "claude-code", ALL_EVENTS)] {
+            let fits = entries.iter().all(|entry| Syntax::Json.look(&text, entry) == Ok(EntryState::Absent) && Syntax::Json.add(&text, entry).is_ok());
             if fits {
                 there_and_back(Syntax::Json, &text, &entries);
             }
@@ -286,11 +307,11 @@ proptest! {
     #[test]
     fn no_bytes_make_the_editors_panic(text in ".{0,60}", which in 0..3_usize) {
         let (syntax, entries) = [
-            (Syntax::Json, server(&["mcpServers"])),
-            (Syntax::Toml, server(&["mcp_servers"])),
-            (Syntax::Yaml, server(&["extensions"])),
+            (Syntax::Json, server("mcpServers")),
+            (Syntax::Toml, server("mcp_servers")),
+            (Syntax::Yaml, server("extensions")),
         ].into_iter().nth(which).expect("one of three");
-        if syntax.look(&text, &entries[0]) == Ok(Found::Absent) && syntax.add(&text, &entries[0]).is_ok() {
+        if syntax.look(&text, &entries[0]) == Ok(EntryState::Absent) && syntax.add(&text, &entries[0]).is_ok() {
             there_and_back(syntax, &text, &entries);
         }
     }

@@ -1,29 +1,25 @@
-//! TOML: a table of its own at the end of the file.
+//! TOML: the entry is a table of its own at the end of the file.
 
-use super::{Added, Entry, Found, NAME, newline};
+use super::{ConfigEntry, EntryState, Insertion, NAME, newline};
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item};
 
-pub(super) fn look(text: &str, entry: &Entry) -> Result<Found, String> {
+pub(super) fn look(text: &str, entry: &ConfigEntry) -> Result<EntryState, String> {
     let document = parse(text)?;
-    let Some(holder) = document.get(&entry.path.join(".")) else {
-        return Ok(Found::Absent);
+    let Some(parent) = document.get(&entry.path.join(".")) else {
+        return Ok(EntryState::Absent);
     };
-    let holder = holder
+    let parent = parent
         .as_table_like()
         .ok_or_else(|| format!("`{}` is not a table", entry.path.join(".")))?;
-    let Some(found) = holder.get(NAME) else {
-        return Ok(Found::Absent);
+    let Some(found) = parent.get(NAME) else {
+        return Ok(EntryState::Absent);
     };
     let value = json!({"command": text_of(found.get("command")), "args": words(found.get("args"))});
-    Ok(match value == entry.value {
-        true => Found::Same,
-        false if entry.is_ours(&value) => Found::Older,
-        false => Found::Foreign,
-    })
+    Ok(entry.compare(&value, value == entry.value))
 }
 
-pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
+pub(super) fn add(text: &str, entry: &ConfigEntry) -> Result<Insertion, String> {
     let end = newline(text);
     let mut lines = vec![format!("[{}.{NAME}]", entry.path.join("."))];
     for (key, value) in entry.value.as_object().into_iter().flatten() {
@@ -38,22 +34,23 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
     }
     let at = text.len();
     let text = format!("{text}{piece}");
-    if !matches!(look(&text, entry), Ok(Found::Same)) {
+    if !matches!(look(&text, entry), Ok(EntryState::Current)) {
         return Err(format!(
-            "`{0}` is written in one line; write it as `[{0}]`",
+            "`{0}` is an inline table; write it as `[{0}]`",
             entry.path.join(".")
         ));
     }
-    Ok(Added {
+    Ok(Insertion {
         text,
         at,
         piece,
-        made: Vec::new(),
+        created: Vec::new(),
     })
 }
 
-/// Takes out the table with its sub-tables, each up to the first empty line, comment or next table.
-pub(super) fn remove(text: &str, entry: &Entry) -> Result<String, String> {
+/// Removes the table and its sub-tables, each up to the first empty line, comment or next table.
+/// `toml_edit` would remove the comments above the table, too.
+pub(super) fn remove(text: &str, entry: &ConfigEntry) -> Result<String, String> {
     let name = format!("{}.{NAME}", entry.path.join("."));
     let (mut kept, mut inside) = (String::new(), false);
     for line in text.split_inclusive('\n') {
@@ -72,9 +69,9 @@ pub(super) fn remove(text: &str, entry: &Entry) -> Result<String, String> {
         }
     }
     match look(&kept, entry)? {
-        Found::Absent => Ok(kept),
+        EntryState::Absent => Ok(kept),
         _ => Err(format!(
-            "`{name}` is not a table of its own; take it out by hand"
+            "`{name}` is not a table of its own; remove it by hand"
         )),
     }
 }
@@ -104,7 +101,7 @@ fn words(item: Option<&Item>) -> Value {
     })
 }
 
-/// A text, or a list of texts.
+/// A string, or a list of strings.
 fn written(value: &Value) -> String {
     match value {
         Value::Array(words) => format!(

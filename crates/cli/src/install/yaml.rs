@@ -1,31 +1,27 @@
-//! YAML by lines: the entry is the first one below its key, or stands at the end together with the key.
+//! YAML, line by line: the entry comes first below its key, or at the end of the file with the key.
 
-use super::{Added, Entry, Found, NAME, newline};
+use super::{ConfigEntry, EntryState, Insertion, NAME, newline};
 use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Value};
 
-pub(super) fn look(text: &str, entry: &Entry) -> Result<Found, String> {
+pub(super) fn look(text: &str, entry: &ConfigEntry) -> Result<EntryState, String> {
     let document = parse(text)?;
     let key = entry.path.join(".");
-    let holder = match document.get(&key) {
-        None => return Ok(Found::Absent),
-        Some(holder) if is_nothing(holder) => return Ok(Found::Absent),
-        Some(holder) => holder
+    let parent = match document.get(&key) {
+        None => return Ok(EntryState::Absent),
+        Some(parent) if is_null(parent) => return Ok(EntryState::Absent),
+        Some(parent) => parent
             .as_object()
             .ok_or_else(|| format!("`{key}` is not a mapping"))?,
     };
-    let Some(found) = holder.get(NAME) else {
-        return Ok(Found::Absent);
+    let Some(found) = parent.get(NAME) else {
+        return Ok(EntryState::Absent);
     };
     let ours = parse(&block(entry, "", "\n"))?;
-    Ok(match ours.get(NAME) == Some(found) {
-        true => Found::Same,
-        false if entry.is_ours(found) => Found::Older,
-        false => Found::Foreign,
-    })
+    Ok(entry.compare(found, ours.get(NAME) == Some(found)))
 }
 
-pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
+pub(super) fn add(text: &str, entry: &ConfigEntry) -> Result<Insertion, String> {
     let (end, key) = (newline(text), entry.path.join("."));
     let key_at = key_line(text, &key);
     let (at, piece) = match key_at {
@@ -61,32 +57,36 @@ pub(super) fn add(text: &str, entry: &Entry) -> Result<Added, String> {
                 };
                 (open, format!("{NAME}: {}{comma}", entry.value))
             }
-            _ => return Err(format!("`{key}` is not a mapping of lines")),
+            _ => return Err(format!("`{key}` is not a block mapping")),
         },
     };
-    let made = format!("{}{piece}{}", &text[..at], &text[at..]);
-    match look(&made, entry) {
-        Ok(Found::Same) => {
-            let made_key = if key_at.is_none() {
-                vec![vec![key]]
-            } else {
-                Vec::new()
+    let text = format!("{}{piece}{}", &text[..at], &text[at..]);
+    match look(&text, entry) {
+        Ok(EntryState::Current) => {
+            let created = match key_at {
+                None => vec![vec![key]],
+                Some(_) => Vec::new(),
             };
-            Ok(Added {
-                text: made,
+            Ok(Insertion {
+                text,
                 at,
                 piece,
-                made: made_key,
+                created,
             })
         }
         _ => Err(format!(
-            "`{key}` is laid out in a way that harness does not follow; add the entry by hand"
+            "harness does not understand the layout of `{key}`; add the entry by hand"
         )),
     }
 }
 
-/// Takes out the lines of the entry, and the line of its key where that was made for it and holds nothing else.
-pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<String, String> {
+/// Removes the lines of the entry, and the line of its key if it was created for the entry and is
+/// empty then.
+pub(super) fn remove(
+    text: &str,
+    entry: &ConfigEntry,
+    created: &[Vec<String>],
+) -> Result<String, String> {
     let key = entry.path.join(".");
     let start = key_line(text, &key).map_or(text.len(), |(_, next)| next);
     let (mut kept, mut inside) = (text[..start].to_owned(), None);
@@ -105,28 +105,28 @@ pub(super) fn remove(text: &str, entry: &Entry, made: &[Vec<String>]) -> Result<
         inside = inside.map(|_| usize::MAX);
         kept.push_str(line);
     }
-    let is_empty = parse(&kept)?.get(&key).is_some_and(is_nothing);
+    let is_empty = parse(&kept)?.get(&key).is_some_and(is_null);
     if let (true, false, Some((after_key, next))) =
-        (is_empty, made.is_empty(), key_line(&kept, &key))
+        (is_empty, created.is_empty(), key_line(&kept, &key))
     {
         let start = kept[..after_key].rfind('\n').map_or(0, |end| end + 1);
         kept.replace_range(start..next, "");
     }
     match look(&kept, entry)? {
-        Found::Absent => Ok(kept),
+        EntryState::Absent => Ok(kept),
         _ => Err(format!(
-            "`{key}.{NAME}` is laid out in a way that harness does not follow; take it out by hand"
+            "harness does not understand the layout of `{key}.{NAME}`; remove it by hand"
         )),
     }
 }
 
-fn is_nothing(value: &Value) -> bool {
+fn is_null(value: &Value) -> bool {
     value
         .as_str()
         .is_some_and(|text| ["", "~", "null"].contains(&text))
 }
 
-/// After a key of the top, and the start of the line after it.
+/// Where a top-level key ends, and where the next line starts.
 fn key_line(text: &str, key: &str) -> Option<(usize, usize)> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -140,7 +140,7 @@ fn key_line(text: &str, key: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// How far the entries below a key are moved right.
+/// The indentation of the entries below a key.
 fn child_indent(below: &str) -> String {
     let line = below
         .lines()
@@ -150,14 +150,14 @@ fn child_indent(below: &str) -> String {
     " ".repeat(if depth == 0 { 2 } else { depth })
 }
 
-/// The entry as lines; every value is JSON, which is YAML too.
-fn block(entry: &Entry, indent: &str, end: &str) -> String {
+/// The entry as lines. Every value is written as JSON, which is YAML too.
+fn block(entry: &ConfigEntry, indent: &str, end: &str) -> String {
     let members = entry.value.as_object().into_iter().flatten();
     let lines = members.map(|(key, value)| format!("{indent}  {key}: {value}{end}"));
     format!("{indent}{NAME}:{end}{}", lines.collect::<String>())
 }
 
-/// The one document, scalars as they are written; a mapping, or an empty one for an empty file.
+/// The one document, a mapping; scalars as they are written. An empty file is an empty mapping.
 fn parse(text: &str) -> Result<Value, String> {
     let mut stack: Vec<Value> = Vec::new();
     let mut keys: Vec<Option<String>> = Vec::new();
@@ -198,7 +198,7 @@ fn parse(text: &str) -> Result<Value, String> {
                     )
                 }
             },
-            _ if document.is_some() => return Err("there are several documents in it".into()),
+            _ if document.is_some() => return Err("it contains several documents".into()),
             _ => document = Some(finished),
         }
     }

@@ -1,7 +1,7 @@
-//! A result as the protocol carries it.
+//! Results in the protocol's form.
 
-use super::kept;
-use super::offer::Revision;
+use super::listing::Revision;
+use super::resources;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{
@@ -13,21 +13,21 @@ use tool_harness::message::ToolMessage;
 use tool_harness::refusal::Code;
 use tool_harness::result::ToolResult;
 
-/// Whether the listing told the client what the result looks like.
+/// Whether the listing has an output schema for the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Promise {
-    /// Structured content that fits the output schema must come with every success.
+pub(super) enum OutputPromise {
+    /// Every success must have structured content that matches the schema.
     Output,
-    /// Nothing is owed.
+    /// There is no schema.
     None,
 }
 
-/// The answer to `tools/call`. A refusal or failure is a result that a model can act on; only a tool that does not exist is an error of
-/// the protocol, because the protocol says so.
+/// The answer to `tools/call`. A refusal or failure is a result that a model can act on; only an
+/// unknown tool is an error of the protocol, because the specification says so.
 pub(super) fn answer(
     result: ToolResult,
     revision: Revision,
-    promise: Promise,
+    promise: OutputPromise,
 ) -> Result<CallToolResult, ErrorData> {
     if let Some(unknown) = result
         .error
@@ -41,7 +41,9 @@ pub(super) fn answer(
     }
     let links: Vec<ContentBlock> = match revision {
         Revision::Early => Vec::new(),
-        Revision::Objects | Revision::AnyJson => result.artifacts.iter().map(kept::link).collect(),
+        Revision::Objects | Revision::AnyJson => {
+            result.artifacts.iter().map(resources::link).collect()
+        }
     };
     let ToolMessage {
         is_error,
@@ -53,15 +55,15 @@ pub(super) fn answer(
     let mut answer = CallToolResult::success(Vec::new());
     answer.is_error = Some(is_error);
     answer.content = content.into_iter().map(block).chain(links).collect();
-    // A failure need not fit the schema of successes, and some clients look all the same.
+    // A failure need not match the schema, but some clients check it all the same.
     let fits = |value: &Value| {
         (revision == Revision::AnyJson || value.is_object())
-            && !(is_error && promise == Promise::Output)
+            && !(is_error && promise == OutputPromise::Output)
     };
     answer.structured_content = value.filter(fits);
-    if promise == Promise::Output && !is_error && answer.structured_content.is_none() {
+    if promise == OutputPromise::Output && !is_error && answer.structured_content.is_none() {
         answer.is_error = Some(true);
-        let words = "the call was done; its result is too long to be given as the tool's output schema promises";
+        let words = "the call ran, but its result is too long to fit the tool's output schema";
         answer.content.push(ContentBlock::text(words));
     }
     let meta = MetaObject(
@@ -74,7 +76,7 @@ pub(super) fn answer(
     Ok(answer)
 }
 
-/// A block as the protocol has it.
+/// A content block in the protocol's form.
 fn block(block: content::ContentBlock) -> ContentBlock {
     match block {
         content::ContentBlock::Text(text) => ContentBlock::text(text),

@@ -1,4 +1,4 @@
-//! Standard output: the one place that writes to it while the door is open.
+//! Standard output. Nothing else writes to it while the server runs.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Write};
@@ -11,45 +11,46 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-/// Messages that wait to be written before whoever sends one has to wait.
-const WAITING: usize = 256;
-/// What a pipe or socket that is ready takes without blocking.
-const AT_ONCE: usize = 4096;
-/// Bytes that are written together.
-const TOGETHER: usize = 64 << 10;
-/// How long the last answers may take to be written to a client that no longer reads.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// The most messages in the queue; then the sender waits.
+const QUEUE: usize = 256;
+/// What a ready pipe or socket takes without blocking.
+const DIRECT_BYTES: usize = 4096;
+/// The most bytes in one write.
+const BATCH_BYTES: usize = 64 << 10;
+/// How long the last answers may take to be written.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The way to the client. Short messages are written by whoever has one; when the client is slow, a thread waits for it.
+/// The way to the client. The sender writes a short message itself; if the client is slow, a thread
+/// waits for it.
 #[derive(Clone)]
 pub(super) struct Output {
     queue: mpsc::Sender<Vec<u8>>,
-    state: Arc<State>,
+    state: Arc<WriteState>,
     unread: CancellationToken,
 }
 
 #[derive(Default)]
-struct State {
-    /// Messages in the queue, and being written from it.
+struct WriteState {
+    /// The number of messages in the queue or being written from it.
     waiting: AtomicUsize,
-    /// Held by whoever writes.
+    /// Held while writing.
     writing: Mutex<()>,
     emptied: Notify,
 }
 
-/// What whoever sends a message has to wait for.
-pub(super) enum Wait {
-    /// Nothing.
-    No,
-    /// Room in the queue.
-    For(Pin<Box<dyn Future<Output = io::Result<()>> + Send>>),
+/// Whether the sender of a message has to wait.
+pub(super) enum Written {
+    /// The message is written or queued.
+    Done,
+    /// The queue is full: wait for room.
+    Pending(Pin<Box<dyn Future<Output = io::Result<()>> + Send>>),
 }
 
 impl Output {
-    /// Starts the thread. `unread` is cancelled when the client reads no more.
+    /// Starts the thread. `unread` is cancelled when the client closes its end.
     pub(super) fn open(unread: CancellationToken) -> Self {
-        let (queue, messages) = mpsc::channel(WAITING);
-        let state = Arc::<State>::default();
+        let (queue, messages) = mpsc::channel(QUEUE);
+        let state = Arc::<WriteState>::default();
         let (shared, gone) = (Arc::clone(&state), unread.clone());
         thread::spawn(move || {
             let _ = write_queued(messages, &shared);
@@ -64,25 +65,25 @@ impl Output {
         }
     }
 
-    /// Writes a message, or queues it behind those that wait. Never blocks.
-    pub(super) fn write(&self, message: Vec<u8>) -> io::Result<Wait> {
-        if message.len() <= AT_ONCE
+    /// Writes a message, or queues it behind others. Never blocks.
+    pub(super) fn write(&self, message: Vec<u8>) -> io::Result<Written> {
+        if message.len() <= DIRECT_BYTES
             && let Ok(_writing) = self.state.writing.try_lock()
-            // Looked at under the lock, so that nothing overtakes what is queued.
+            // CheckReport at under the lock, so that nothing overtakes what is queued.
             && self.state.waiting.load(Ordering::SeqCst) == 0
             && is_ready()
         {
             return put(&message)
-                .map(|()| Wait::No)
+                .map(|()| Written::Done)
                 .inspect_err(|_| self.unread.cancel());
         }
         self.state.waiting.fetch_add(1, Ordering::SeqCst);
         match self.queue.try_send(message) {
-            Ok(()) => Ok(Wait::No),
+            Ok(()) => Ok(Written::Done),
             Err(TrySendError::Closed(_)) => Err(io::ErrorKind::BrokenPipe.into()),
             Err(TrySendError::Full(message)) => {
                 let queue = self.queue.clone();
-                Ok(Wait::For(Box::pin(async move {
+                Ok(Written::Pending(Box::pin(async move {
                     queue
                         .send(message)
                         .await
@@ -92,7 +93,7 @@ impl Output {
         }
     }
 
-    /// Queues a message from a thread that may wait.
+    /// Queues a message from a thread that may block.
     pub(super) fn queue(&self, message: Vec<u8>) -> io::Result<()> {
         self.state.waiting.fetch_add(1, Ordering::SeqCst);
         self.queue
@@ -100,7 +101,7 @@ impl Output {
             .map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Waits, not for ever, until everything is written.
+    /// Waits until everything is written, or for a limited time.
     pub(super) async fn finish(&self) {
         let emptied = async {
             loop {
@@ -112,15 +113,15 @@ impl Output {
                 next.await;
             }
         };
-        let _ = tokio::time::timeout(LAST_WORDS, emptied).await;
+        let _ = tokio::time::timeout(FINISH_TIMEOUT, emptied).await;
     }
 }
 
-/// Writes what is queued, together what comes together.
-fn write_queued(mut messages: mpsc::Receiver<Vec<u8>>, state: &State) -> io::Result<()> {
+/// Writes the queue, several messages at a time.
+fn write_queued(mut messages: mpsc::Receiver<Vec<u8>>, state: &WriteState) -> io::Result<()> {
     while let Some(mut bytes) = messages.blocking_recv() {
         let mut count = 1;
-        while bytes.len() < TOGETHER
+        while bytes.len() < BATCH_BYTES
             && let Ok(next) = messages.try_recv()
         {
             bytes.extend_from_slice(&next);
@@ -142,7 +143,7 @@ fn put(bytes: &[u8]) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Whether the client takes at least a page now.
+/// Whether standard output takes at least a page without blocking.
 fn is_ready() -> bool {
     let stdout = io::stdout();
     let mut asked = [PollFd::new(&stdout, PollFlags::OUT)];

@@ -1,4 +1,4 @@
-//! Events on their way out: progress to the client that asked for it, before its answer.
+//! Reports the progress of calls to the client, before their answers.
 
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
@@ -8,20 +8,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 use tool_harness::event::{Delivery, EventRef, Sink};
 
-/// Steps of one call that wait to be written; a script that is faster than its client loses the rest.
-const WAITING: usize = 64;
+/// The most steps of one call in the queue. If the client is slower than the script, the rest are
+/// lost.
+const QUEUE: usize = 64;
 
-/// One step of a call.
+/// One progress step of a call.
 struct Step {
     fraction: f64,
     message: Option<String>,
 }
 
-/// Who wants to hear how far a call is, by call id.
+/// The calls whose progress a client asked for, by id. A sink of the engine.
 #[derive(Default)]
-pub struct Routes(Mutex<HashMap<String, mpsc::Sender<Step>>>);
+pub struct ProgressRoutes(Mutex<HashMap<String, mpsc::Sender<Step>>>);
 
-impl Sink for Routes {
+impl Sink for ProgressRoutes {
     fn record(&self, event: &EventRef<'_>) {
         let text = |key: &str| event.fields().get(key).and_then(Value::as_str);
         if event.name != "tool.progress" {
@@ -51,9 +52,9 @@ impl Sink for Routes {
     }
 }
 
-/// The way of one call's progress to the client. Forgotten when dropped.
-pub(super) struct Route {
-    routes: Arc<Routes>,
+/// Carries one call's progress to the client. Removed from the routes when dropped.
+pub(super) struct ProgressRoute {
+    routes: Arc<ProgressRoutes>,
     call: String,
     steps: mpsc::Receiver<Step>,
     token: ProgressToken,
@@ -61,14 +62,14 @@ pub(super) struct Route {
     last: f64,
 }
 
-impl Route {
+impl ProgressRoute {
     pub(super) fn open(
-        routes: &Arc<Routes>,
+        routes: &Arc<ProgressRoutes>,
         call: &str,
         token: ProgressToken,
         peer: Peer<RoleServer>,
     ) -> Self {
-        let (sender, steps) = mpsc::channel(WAITING);
+        let (sender, steps) = mpsc::channel(QUEUE);
         routes
             .0
             .lock()
@@ -84,36 +85,36 @@ impl Route {
         }
     }
 
-    /// Passes steps on for as long as there are any to come.
+    /// Sends steps as they come.
     pub(super) async fn follow(&mut self) {
         while let Some(step) = self.steps.recv().await {
-            self.tell(step).await;
+            self.send(step).await;
         }
-        // Not reached while the route is open: its sender is in the map.
+        // Not reached: the sender stays in the map while the route exists.
         std::future::pending::<()>().await;
     }
 
-    /// Passes on what is left, so that nothing about the call comes after its answer.
+    /// Sends the remaining steps, so that none comes after the answer.
     pub(super) async fn finish(mut self) {
         while let Ok(step) = self.steps.try_recv() {
-            self.tell(step).await;
+            self.send(step).await;
         }
     }
 
-    /// The protocol wants progress that only grows.
-    async fn tell(&mut self, step: Step) {
+    /// Sends a step that is further than the last: in the protocol, progress only grows.
+    async fn send(&mut self, step: Step) {
         if step.fraction <= self.last {
             return;
         }
         self.last = step.fraction;
-        let mut told = ProgressNotificationParam::new(self.token.clone(), step.fraction);
-        told.total = Some(1.0);
-        told.message = step.message;
-        let _ = self.peer.notify_progress(told).await;
+        let mut params = ProgressNotificationParam::new(self.token.clone(), step.fraction);
+        params.total = Some(1.0);
+        params.message = step.message;
+        let _ = self.peer.notify_progress(params).await;
     }
 }
 
-impl Drop for Route {
+impl Drop for ProgressRoute {
     fn drop(&mut self) {
         self.routes
             .0

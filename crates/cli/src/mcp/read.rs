@@ -1,4 +1,4 @@
-//! Bytes to messages. What is no sound message is answered here, so that nothing a client writes ends the connection.
+//! Bytes to messages. A malformed message is answered here, so that it does not end the connection.
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, ErrorCode,
@@ -8,31 +8,31 @@ use rmcp::model::{
 use serde_json::Value;
 use std::io::{self, BufRead};
 
-/// The longest line that is read. Longer ones are passed over without being kept.
+/// A longer line is skipped.
 pub(super) const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// One line of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// With its end removed.
+    /// Without its newline.
     Whole(Vec<u8>),
-    /// Longer than is read.
+    /// Longer than the maximum.
     TooLong,
 }
 
-/// What a line turned out to be.
+/// What a line contains.
 #[derive(Debug)]
-pub(super) enum Read {
+pub(super) enum Incoming {
     /// A message for the server.
     Message(Box<ClientJsonRpcMessage>),
-    /// Something that gets this answer and no other.
-    Answer(JsonRpcError),
-    /// Nothing that wants an answer.
-    Nothing,
+    /// Something malformed, which gets this answer.
+    Reply(JsonRpcError),
+    /// Something that gets no answer.
+    Ignored,
 }
 
-/// The next line, or nothing at the end of the input. A last line without an end counts.
-pub(super) fn line(input: &mut impl BufRead, most: usize) -> io::Result<Option<Line>> {
+/// The next line; none at the end of the input. The last line need not end with a newline.
+pub(super) fn line(input: &mut impl BufRead, max: usize) -> io::Result<Option<Line>> {
     let (mut line, mut too_long, mut any) = (Vec::new(), false, false);
     loop {
         let available = match input.fill_buf() {
@@ -40,17 +40,14 @@ pub(super) fn line(input: &mut impl BufRead, most: usize) -> io::Result<Option<L
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
-        if available.is_empty() {
-            return Ok(any.then_some(if too_long {
-                Line::TooLong
-            } else {
-                Line::Whole(line)
-            }));
+        let is_over = available.is_empty();
+        if is_over && !any {
+            return Ok(None);
         }
         any = true;
         let end = available.iter().position(|&byte| byte == b'\n');
         let part = &available[..end.unwrap_or(available.len())];
-        too_long = too_long || line.len() + part.len() > most;
+        too_long = too_long || line.len() + part.len() > max;
         if too_long {
             line = Vec::new();
         } else {
@@ -58,7 +55,7 @@ pub(super) fn line(input: &mut impl BufRead, most: usize) -> io::Result<Option<L
         }
         let used = part.len() + usize::from(end.is_some());
         input.consume(used);
-        if end.is_some() {
+        if is_over || end.is_some() {
             return Ok(Some(if too_long {
                 Line::TooLong
             } else {
@@ -68,14 +65,14 @@ pub(super) fn line(input: &mut impl BufRead, most: usize) -> io::Result<Option<L
     }
 }
 
-/// What a line says.
-pub(super) fn read(line: Line) -> Read {
+/// Parses a line.
+pub(super) fn read(line: Line) -> Incoming {
     let text = match &line {
         Line::TooLong => {
             return refused(
                 None,
                 ErrorCode::INVALID_REQUEST,
-                format!("a message is at most {MAX_LINE_BYTES} bytes long"),
+                format!("a message must not be longer than {MAX_LINE_BYTES} bytes"),
             );
         }
         Line::Whole(bytes) => bytes
@@ -84,7 +81,7 @@ pub(super) fn read(line: Line) -> Read {
             .trim_ascii(),
     };
     if text.is_empty() {
-        return Read::Nothing;
+        return Incoming::Ignored;
     }
     let mut message = match serde_json::from_slice(text) {
         Ok(Value::Object(message)) => message,
@@ -92,14 +89,14 @@ pub(super) fn read(line: Line) -> Read {
             return refused(
                 None,
                 ErrorCode::INVALID_REQUEST,
-                "batches are not taken; write one message a line",
+                "batches are not supported; send one message a line",
             );
         }
         Ok(_) => {
             return refused(
                 None,
                 ErrorCode::INVALID_REQUEST,
-                "a message is a JSON object",
+                "a message must be a JSON object",
             );
         }
         Err(problem) => {
@@ -120,34 +117,35 @@ pub(super) fn read(line: Line) -> Read {
     }
     let outcome = message.contains_key("result") || message.contains_key("error");
     let method = match (message.get("method"), &id) {
-        // Nothing is ever asked of the client, so there is nothing it could be answering.
-        (None, _) if outcome => return Read::Nothing,
-        (None, _) => return invalid("a message has a `method`"),
+        // The server sends no requests, so this answers none.
+        (None, _) if outcome => return Incoming::Ignored,
+        (None, _) => return invalid("`method` is missing"),
         (Some(Value::String(_)), Some(Err(_))) => {
-            return invalid("an `id` is a string or an integer");
+            return invalid("`id` must be a string or an integer");
         }
         (Some(Value::String(_)), Some(Ok(_))) if outcome => {
-            return invalid("a request has neither `result` nor `error`");
+            return invalid("a request must have neither `result` nor `error`");
         }
         (Some(Value::String(method)), _) => method.clone(),
-        (Some(_), _) => return invalid("a `method` is a string"),
+        (Some(_), _) => return invalid("`method` must be a string"),
     };
     let Some(id) = known_id() else {
-        // Notifications are never answered, whatever is wrong with them.
-        return serde_json::from_value(Value::Object(message))
-            .map_or(Read::Nothing, |known| Read::Message(Box::new(known)));
+        // A notification gets no answer, even a malformed one.
+        return serde_json::from_value(Value::Object(message)).map_or(Incoming::Ignored, |known| {
+            Incoming::Message(Box::new(known))
+        });
     };
-    request(id, &method, &mut message).unwrap_or_else(|answer| Read::Answer(*answer))
+    request(id, &method, &mut message).unwrap_or_else(|answer| Incoming::Reply(*answer))
 }
 
-/// A request whose parts fit its method.
+/// A request whose parameters fit its method.
 fn request(
     id: RequestId,
     method: &str,
     message: &mut JsonObject,
-) -> Result<Read, Box<JsonRpcError>> {
+) -> Result<Incoming, Box<JsonRpcError>> {
     let unfit = |why: &str| {
-        let text = format!("the parameters of `{method}` do not fit: {why}");
+        let text = format!("invalid parameters of `{method}`: {why}");
         Box::new(JsonRpcError::new(
             Some(id.clone()),
             ErrorData::invalid_params(text, None),
@@ -170,18 +168,18 @@ fn request(
             .map_err(|problem| unfit(&problem.to_string()))?
     };
     match &parsed {
-        // A known method whose parameters fit nothing comes out as a method nobody knows.
+        // If the parameters of a known method do not fit, `rmcp` parses it as a custom request.
         JsonRpcMessage::Request(request) => match &request.request {
             ClientRequest::CustomRequest(_) if METHODS.contains(&method) => {
                 Err(unfit("see the protocol's schema"))
             }
-            _ => Ok(Read::Message(Box::new(parsed))),
+            _ => Ok(Incoming::Message(Box::new(parsed))),
         },
-        _ => Err(unfit("this is no request")),
+        _ => Err(unfit("this is not a request")),
     }
 }
 
-/// Methods whose parameters have a shape.
+/// Methods whose parameters `rmcp` checks.
 const METHODS: [&str; 8] = [
     "initialize",
     "ping",
@@ -193,7 +191,7 @@ const METHODS: [&str; 8] = [
     "resources/read",
 ];
 
-/// The one request that is made often, taken apart without the detour of trying every other.
+/// Parses `tools/call` directly: it is frequent, and `rmcp` would try every other request first.
 fn call(mut params: JsonObject) -> Result<CallToolRequest, String> {
     let meta = match params.remove("_meta") {
         None => None,
@@ -206,7 +204,7 @@ fn call(mut params: JsonObject) -> Result<CallToolRequest, String> {
         Some(_) => return Err("`arguments` is not an object".to_owned()),
     };
     if params.contains_key("inputResponses") || params.contains_key("requestState") {
-        return Err("this server asks for no input, so there is none to give".to_owned());
+        return Err("this server never asks for input".to_owned());
     }
     let Some(Value::String(name)) = params.remove("name") else {
         return Err("`name` is not a string".to_owned());
@@ -218,16 +216,16 @@ fn call(mut params: JsonObject) -> Result<CallToolRequest, String> {
     Ok(request)
 }
 
-/// The id of a request that is sound but for characters that are none: bytes that are not UTF-8, and halves of surrogate pairs.
+/// The id of a request that is valid except for bytes that are not UTF-8, or unpaired surrogates.
 fn id_in(text: &[u8]) -> Option<RequestId> {
     let text = String::from_utf8_lossy(text);
-    let (mut mended, mut rest) = (String::with_capacity(text.len()), &*text);
+    let (mut repaired, mut rest) = (String::with_capacity(text.len()), &*text);
     let code = |rest: &str| {
         rest.strip_prefix("\\u")
             .and_then(|rest| u32::from_str_radix(rest.get(..4)?, 16).ok())
     };
     while let Some(at) = rest.find('\\') {
-        mended.push_str(&rest[..at]);
+        repaired.push_str(&rest[..at]);
         rest = &rest[at..];
         let next = rest.get(6..).and_then(code);
         let (kept, used) = match code(rest) {
@@ -240,15 +238,15 @@ fn id_in(text: &[u8]) -> Option<RequestId> {
                 (rest.get(..used), used)
             }
         };
-        mended.push_str(kept?);
+        repaired.push_str(kept?);
         rest = rest.get(used..)?;
     }
-    let message: Value = serde_json::from_str(&(mended + rest)).ok()?;
+    let message: Value = serde_json::from_str(&(repaired + rest)).ok()?;
     serde_json::from_value(message.get("id")?.clone()).ok()
 }
 
-fn refused(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Read {
-    Read::Answer(JsonRpcError::new(
+fn refused(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Incoming {
+    Incoming::Reply(JsonRpcError::new(
         id,
         ErrorData::new(code, message.into(), None),
     ))
@@ -313,12 +311,12 @@ mod tests {
             }
             let is_object = message.is_object();
             match read(Line::Whole(message.to_string().into_bytes())) {
-                Read::Message(message) => {
+                Incoming::Message(message) => {
                     let JsonRpcMessage::Request(request) = *message else { panic!("not a request: {message:?}") };
                     prop_assert_eq!(request.id, RequestId::Number(id.into()));
                 }
-                Read::Answer(answer) => prop_assert_eq!(answer.id, is_object.then_some(RequestId::Number(id.into()))),
-                Read::Nothing => prop_assert!(false, "a request got no answer: {}", message),
+                Incoming::Reply(answer) => prop_assert_eq!(answer.id, is_object.then_some(RequestId::Number(id.into()))),
+                Incoming::Ignored => prop_assert!(false, "a request got no answer: {}", message),
             }
         }
 
@@ -327,7 +325,7 @@ mod tests {
             let arguments: JsonObject = arguments.into_iter().collect();
             let sent = json!({"jsonrpc": "2.0", "id": "x", "method": "tools/call",
                 "params": {"name": name, "arguments": arguments, "_meta": {"progressToken": token}}});
-            let Read::Message(message) = read(Line::Whole(sent.to_string().into_bytes())) else { panic!("refused: {sent}") };
+            let Incoming::Message(message) = read(Line::Whole(sent.to_string().into_bytes())) else { panic!("refused: {sent}") };
             let JsonRpcMessage::Request(request) = *message else { panic!("not a request") };
             let ClientRequest::CallToolRequest(call) = request.request else { panic!("not a call") };
             prop_assert_eq!((&*call.params.name, call.params.arguments), (name.as_str(), Some(arguments)));

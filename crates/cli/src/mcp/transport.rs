@@ -1,8 +1,9 @@
-//! Standard input and output as `rmcp` sees them. Each has a thread, so that no slow client holds a call up.
+//! Standard input and output as a transport of `rmcp`. Each has a thread, so that a slow client
+//! delays no call.
 
-use super::output::{Output, Wait};
-use super::read::{self, Line, MAX_LINE_BYTES, Read};
-use super::{ENDING, GRACE};
+use super::output::{Output, Written};
+use super::read::{self, Incoming, Line, MAX_LINE_BYTES};
+use super::{CANCEL_TIMEOUT, GRACE};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId,
@@ -19,20 +20,21 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Messages that wait to be served before the client has to wait.
-const WAITING: usize = 256;
-/// One connection over the program's own streams.
+/// The most messages in the queue; then the client waits.
+const QUEUE: usize = 256;
+/// One connection over the program's standard streams.
 pub(super) struct Stdio {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
     output: Output,
     open: OpenRequests,
-    /// An `initialize` that is not answered yet.
+    /// An `initialize` without an answer so far.
     handshake: Option<RequestId>,
-    /// How long requests are waited for, once the input has ended.
-    over: Option<Instant>,
+    /// When to stop waiting for requests, once the input has ended.
+    deadline: Option<Instant>,
 }
 
-/// The ids of requests that are not answered yet. A second request under such an id could not be told from the first.
+/// The ids of requests without an answer so far. A second request with such an id is refused,
+/// because the client could not tell their answers apart.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenRequests(Arc<(Mutex<HashSet<RequestId>>, Notify)>);
 
@@ -45,7 +47,7 @@ impl OpenRequests {
         self.ids().insert(id.clone())
     }
 
-    /// The request was answered, or ended without an answer because the client cancelled it.
+    /// Frees the id of a request that was answered or cancelled.
     pub(super) fn release(&self, id: &RequestId) {
         self.ids().remove(id);
         self.0.1.notify_waiters();
@@ -64,9 +66,10 @@ impl OpenRequests {
 }
 
 impl Stdio {
-    /// Starts to read. `ended` is cancelled when the input ends, `unread` when nobody reads the output.
+    /// Starts to read. `ended` is cancelled when the input ends, `unread` when the output is
+    /// closed.
     pub(super) fn open(ended: &CancellationToken, unread: &CancellationToken) -> Self {
-        let (to_serve, incoming) = mpsc::channel(WAITING);
+        let (to_serve, incoming) = mpsc::channel(QUEUE);
         let (output, open) = (Output::open(unread.clone()), OpenRequests::default());
         let (answers, requests, ended) = (output.clone(), open.clone(), ended.clone());
         thread::spawn(move || {
@@ -76,7 +79,7 @@ impl Stdio {
                     break;
                 }
             }
-            // First, because who has nothing more to serve cancels what listens, and that would end without its answer.
+            // First, or the end of `to_serve` cancels a `listen` request before it is answered.
             ended.cancel();
             drop(to_serve);
         });
@@ -85,17 +88,17 @@ impl Stdio {
             output,
             open,
             handshake: None,
-            over: None,
+            deadline: None,
         }
     }
 
-    /// The requests that wait for an answer.
+    /// The requests without an answer so far.
     pub(super) fn open_requests(&self) -> OpenRequests {
         self.open.clone()
     }
 }
 
-/// Passes a line on, or answers it. `None` when the connection is over.
+/// Passes a line on, or answers it. `None` when the connection has ended.
 fn take(
     line: Line,
     to_serve: &mpsc::Sender<ClientJsonRpcMessage>,
@@ -103,9 +106,9 @@ fn take(
     open: &OpenRequests,
 ) -> Option<()> {
     let answer = match read::read(line) {
-        Read::Nothing => return Some(()),
-        // An answer under an id in use would be taken for that of the request that has it.
-        Read::Answer(answer) if answer.id.as_ref().is_some_and(|id| open.ids().contains(id)) => {
+        Incoming::Ignored => return Some(()),
+        // Without an id that is in use: the client would take this for the answer to that request.
+        Incoming::Reply(answer) if answer.id.as_ref().is_some_and(|id| open.ids().contains(id)) => {
             let data = answer
                 .id
                 .and_then(|id| serde_json::to_value(id).ok())
@@ -118,14 +121,14 @@ fn take(
                 },
             )
         }
-        Read::Answer(answer) => answer,
-        Read::Message(message) => match &*message {
+        Incoming::Reply(answer) => answer,
+        Incoming::Message(message) => match &*message {
             JsonRpcMessage::Request(request) if !open.claim(&request.id) => {
                 let text = format!(
-                    "the id `{}` belongs to a request that is not answered yet",
+                    "the id `{}` belongs to a request that has no answer yet",
                     request.id
                 );
-                // Without the id: an answer under it would be taken for that of the first request.
+                // Without the id: the client would take this for the answer to the first request.
                 JsonRpcError::new(
                     None,
                     ErrorData::invalid_request(text, Some(json!({ "id": request.id }))),
@@ -157,29 +160,31 @@ impl Transport<RoleServer> for Stdio {
             JsonRpcMessage::Error(JsonRpcError { id: Some(id), .. }) => self.open.release(id),
             _ => {}
         }
-        // Written, or handed over, at once: the future is run by a task of its own, and that can wait.
+        // Written or queued here, because a task of its own runs the future, perhaps later.
         let sent = encoded(&message).and_then(|bytes| self.output.write(bytes));
         async move {
             match sent? {
-                Wait::No => Ok(()),
-                Wait::For(room) => room.await,
+                Written::Done => Ok(()),
+                Written::Pending(room) => room.await,
             }
         }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        // A client may write on without waiting for the answer to its handshake: what follows is served under what was agreed.
+        // A client may send more without waiting for the handshake's answer, which must apply to
+        // it.
         if let Some(id) = &self.handshake {
             self.open.until(|open| !open.contains(id)).await;
             self.handshake = None;
         }
         let Some(message) = self.incoming.recv().await else {
-            // Whoever serves hears no more of what was sent once the input has ended, and a request that waits to hear of it would never be
-            // answered. So the input ends when all that came is answered, or when that takes too long.
-            let over = *self
-                .over
-                .get_or_insert_with(|| Instant::now() + GRACE + ENDING);
-            let _ = tokio::time::timeout_at(over, self.open.until(HashSet::is_empty)).await;
+            // After the end of the input `rmcp` delivers nothing more, and a request that waits for
+            // a delivery would get no answer. So the input ends when every request is answered, or
+            // when that takes too long.
+            let deadline = *self
+                .deadline
+                .get_or_insert_with(|| Instant::now() + GRACE + CANCEL_TIMEOUT);
+            let _ = tokio::time::timeout_at(deadline, self.open.until(HashSet::is_empty)).await;
             return None;
         };
         if let JsonRpcMessage::Request(request) = &message

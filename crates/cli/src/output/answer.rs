@@ -1,11 +1,11 @@
-//! The result of a call for people, and what to do about a refusal.
+//! The result of a call for people.
 
-use super::{indented, look, paint, plain, quoted};
+use super::{indented, paint, plain, quoted, style};
 use serde_json::Value;
 use tool_harness::refusal::{Code, Refusal};
 use tool_harness::result::ToolResult;
 
-/// What a successful call gave.
+/// The result of a successful call.
 pub(crate) fn result(result: &ToolResult) -> String {
     let mut parts = Vec::new();
     let text = result.text();
@@ -19,7 +19,7 @@ pub(crate) fn result(result: &ToolResult) -> String {
     }
     for reference in &result.refs {
         parts.push(paint(
-            look::QUIET,
+            style::QUIET,
             &format!("ref {}", plain(&reference.to_string())),
         ));
     }
@@ -27,17 +27,17 @@ pub(crate) fn result(result: &ToolResult) -> String {
     parts.join("\n")
 }
 
-/// Whether the text is only the value written out.
+/// Whether the text only repeats the value.
 fn says_the_same(text: &str, value: &Value) -> bool {
     text.is_empty()
         || value.as_str() == Some(text)
         || serde_json::from_str::<Value>(text).is_ok_and(|said| said == *value)
 }
 
-/// A value as a person would write it down: text as it is, an object as one line or block for each key.
+/// A value in readable form: text as it is, an object as one line or block for each key.
 fn value_for_people(value: &Value) -> String {
     match value {
-        Value::Null => paint(look::QUIET, "nothing"),
+        Value::Null => paint(style::QUIET, "nothing"),
         Value::String(text) => plain(text).into_owned(),
         Value::Object(map) if !map.is_empty() => map
             .iter()
@@ -56,7 +56,7 @@ fn value_for_people(value: &Value) -> String {
 }
 
 fn entry(key: &str, value: &Value) -> String {
-    let key = paint(look::NAME, &plain(key));
+    let key = paint(style::NAME, &plain(key));
     match value {
         Value::String(text) if text.trim_end_matches('\n').contains('\n') => {
             format!("{key}:\n{}", indented(2, &plain(text)))
@@ -80,16 +80,16 @@ fn scalar(value: &Value) -> String {
     plain(&text).replace('\n', "\\n")
 }
 
-/// The call that a refusal answers, as it was typed.
-pub(crate) struct Asked {
+/// A call as the user typed it.
+pub(crate) struct TypedCall {
     /// The tool.
     pub(crate) tool: String,
-    /// Its arguments, ready for a shell.
+    /// Its arguments, quoted for a shell.
     pub(crate) arguments: String,
 }
 
-/// Why a call was refused or failed: what, where, what is accepted, the next command, who can act.
-pub(crate) fn refusal(refusal: &Refusal, asked: &Asked) -> String {
+/// Why a call was refused or failed: what, where, help, the next command, who can act.
+pub(crate) fn refusal(refusal: &Refusal, call: &TypedCall) -> String {
     let word = match refusal.code {
         Code::Failed
         | Code::OutputInvalid
@@ -105,7 +105,7 @@ pub(crate) fn refusal(refusal: &Refusal, asked: &Asked) -> String {
     };
     let mut lines = vec![format!(
         "{}: {} ({})",
-        paint(look::BAD, word),
+        paint(style::BAD, word),
         refusal.code,
         refusal.class
     )];
@@ -116,16 +116,16 @@ pub(crate) fn refusal(refusal: &Refusal, asked: &Asked) -> String {
     if let Some(help) = &refusal.help {
         lines.extend(row("help", help));
     }
-    lines.extend(row("next", &next_command(refusal, asked)));
+    lines.extend(row("next", &next_command(refusal, call)));
     lines.extend(row("who", who_can_act(refusal.code)));
     lines.join("\n")
 }
 
-/// The end of an explanation, whose stages have said the rest.
+/// The refusal at the end of an explanation, without what its stages said.
 pub(crate) fn verdict(refusal: &Refusal) -> String {
     let mut lines = vec![format!(
         "{}: {} ({})",
-        paint(look::BAD, "would be refused"),
+        paint(style::BAD, "would be refused"),
         refusal.code,
         refusal.class
     )];
@@ -136,20 +136,20 @@ pub(crate) fn verdict(refusal: &Refusal) -> String {
     lines.join("\n")
 }
 
-/// A label and its text, further lines below the first.
+/// A label and its text; further lines are indented.
 fn row(label: &str, text: &str) -> Vec<String> {
     let text = plain(text);
     let mut rows = text.lines();
     let mut lines = vec![format!(
         "  {} {}",
-        paint(look::QUIET, &format!("{label:5}")),
+        paint(style::QUIET, &format!("{label:5}")),
         rows.next().unwrap_or_default()
     )];
     lines.extend(rows.map(|row| format!("        {row}")));
     lines
 }
 
-/// The arguments meant, and the line of the rule, hook or script.
+/// The arguments that are wrong, and the line of the rule, hook or script.
 fn place(refusal: &Refusal) -> Option<String> {
     let number = |key: &str| refusal.details.get(key).and_then(Value::as_u64);
     match (refusal.code, number("line"), number("column")) {
@@ -183,9 +183,9 @@ fn place(refusal: &Refusal) -> Option<String> {
     }
 }
 
-/// What to type next.
-fn next_command(refusal: &Refusal, asked: &Asked) -> String {
-    let Asked { tool, arguments } = asked;
+/// The next command to run.
+fn next_command(refusal: &Refusal, call: &TypedCall) -> String {
+    let TypedCall { tool, arguments } = call;
     match refusal.code {
         Code::HookFailed if refusal.details.contains_key("file") => "harness validate".to_owned(),
         Code::ToolUnknown => "harness list tools".to_owned(),
@@ -205,7 +205,7 @@ fn next_command(refusal: &Refusal, asked: &Asked) -> String {
     }
 }
 
-/// Who can change the answer.
+/// Who can change the decision.
 pub(crate) fn who_can_act(code: Code) -> &'static str {
     match code {
         Code::ToolUnknown | Code::ArgsMalformed | Code::ArgsInvalid => {
@@ -215,24 +215,22 @@ pub(crate) fn who_can_act(code: Code) -> &'static str {
             "the caller: try again, or ask for less"
         }
         Code::SandboxDenied => {
-            "the caller: change the call; or whoever may change what the tool may touch"
+            "the caller: change the call; or the owner of the project: change what the tool may touch"
         }
-        Code::SandboxUnavailable => "the caller: try again; or whoever set up this machine",
-        Code::Cancelled => "whoever cancelled the call",
-        Code::Interrupted => "whoever runs the program: its own code ended or halted the run",
-        Code::Denied => {
-            "the caller: change the call; or whoever may change the policy in the root file"
-        }
-        Code::HookBlocked => "the caller: change the call; or whoever may change the hook",
-        Code::HookFailed => "whoever may mend the hook: it fails closed until then",
+        Code::SandboxUnavailable => "the caller: try again; or the administrator of this machine",
+        Code::Cancelled => "the person or program that cancelled the call",
+        Code::Interrupted => "the host program: its own code ended or halted the run",
+        Code::Denied => "the caller: change the call; or the owner of the policy in the root file",
+        Code::HookBlocked => "the caller: change the call; or the owner of the hook",
+        Code::HookFailed => "the owner of the hook: it fails closed until it is fixed",
         Code::ApprovalDenied | Code::ApprovalTimeout => "a person who may approve the call",
         Code::ToolNotAdvertised | Code::Unsupported | Code::NoBody => {
             "the author of the tool or its settings"
         }
         Code::SecretMissing | Code::StoreFailed | Code::ScriptNoWorker => {
-            "whoever set up this machine"
+            "the administrator of this machine"
         }
-        Code::Internal => "the makers of harness: please report it",
+        Code::Internal => "the developers of harness: please report it",
         _ => "the caller: change the call; or the author of the tool's script",
     }
 }
@@ -264,8 +262,8 @@ mod tests {
         anstream::adapter::strip_str(&result(&answer)).to_string()
     }
 
-    fn asked(tool: &str) -> Asked {
-        Asked {
+    fn typed(tool: &str) -> TypedCall {
+        TypedCall {
             tool: tool.to_owned(),
             arguments: "path=a".to_owned(),
         }
@@ -319,8 +317,8 @@ mod tests {
             .help("an integer of at least 1");
         let both = format!(
             "{}\n\n{}",
-            refusal(&denied, &asked("fetch_page")),
-            refusal(&wrong, &asked("read_file"))
+            refusal(&denied, &typed("fetch_page")),
+            refusal(&wrong, &typed("read_file"))
         );
         insta::assert_snapshot!(anstream::adapter::strip_str(&both).to_string(), @r"
         refused: tool.denied (repairable)
@@ -328,7 +326,7 @@ mod tests {
           where harness.md:2:1
           help  a tool without the network
           next  harness inspect --policy
-          who   the caller: change the call; or whoever may change the policy in the root file
+          who   the caller: change the call; or the owner of the policy in the root file
 
         refused: tool.args.invalid_schema (repairable)
           what  `ten` is not an integer
@@ -342,7 +340,7 @@ mod tests {
     #[test]
     fn every_code_has_a_next_step_and_someone_who_can_act() {
         for &code in Code::ALL {
-            let text = refusal(&Refusal::new(code, "no"), &asked("x"));
+            let text = refusal(&Refusal::new(code, "no"), &typed("x"));
             assert!(
                 text.contains("harness ") && text.lines().count() >= 4,
                 "{text}"
@@ -352,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_hook_that_blocks_can_be_asked_again_with_the_same_words() {
-        let text = refusal(&Refusal::new(Code::HookBlocked, "no"), &asked("read_file"));
+        let text = refusal(&Refusal::new(Code::HookBlocked, "no"), &typed("read_file"));
         assert!(text.contains("harness explain read_file path=a"), "{text}");
     }
 
@@ -361,7 +359,7 @@ mod tests {
         let errors = json!([{"path": "/a", "message": "x"}, {"path": "", "message": "y"}, {"path": "/b/0", "message": "z"}]);
         let text = refusal(
             &Refusal::new(Code::ArgsInvalid, "no").detail("errors", errors),
-            &asked("x"),
+            &typed("x"),
         );
         assert!(text.contains("argument /a, /b/0"), "{text}");
     }

@@ -1,16 +1,16 @@
 //! Diagnostics for people: the source line with the place marked, the code, the help.
 
-use super::{count, look, paint};
+use super::{count, paint, style};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use std::time::Duration;
 use tool_harness::diagnostic::{Diagnostic, Severity};
 use tool_harness::redact::starred;
 use tool_harness::span::{Place, Position};
 
-/// Lines longer than this are not shown: only where to look.
-const LONGEST_LINE: usize = 2000;
-/// Marked text longer than this many lines is marked up to there.
-const MOST_LINES: usize = 6;
+/// A longer line is not shown, only its place.
+const MAX_LINE_BYTES: usize = 2000;
+/// At most so many lines are shown.
+const MAX_LINES: usize = 6;
 
 /// One diagnostic, styled.
 pub(crate) fn diagnostic(finding: &Diagnostic) -> String {
@@ -26,7 +26,7 @@ pub(crate) fn diagnostic(finding: &Diagnostic) -> String {
         let Position { line, column } = place.position();
         group = match Excerpt::around(place) {
             Some(excerpt) => group.element(
-                // What is printed ends up in the logs of a CI.
+                // The output may end up in a CI log, so secrets are starred.
                 Snippet::source(starred(excerpt.text))
                     .line_start(line as usize)
                     .path(path)
@@ -49,11 +49,11 @@ pub(crate) fn diagnostic(finding: &Diagnostic) -> String {
     Renderer::styled().render(&[group])
 }
 
-/// The other places in words; many are counted.
+/// A list of the other places; the number of those it leaves out.
 fn elsewhere(places: &[Place]) -> Option<String> {
-    const MOST: usize = 8;
-    let shown: Vec<String> = places.iter().take(MOST).map(ToString::to_string).collect();
-    let more = places.len().saturating_sub(MOST);
+    const MAX: usize = 8;
+    let shown: Vec<String> = places.iter().take(MAX).map(ToString::to_string).collect();
+    let more = places.len().saturating_sub(MAX);
     let more = if more > 0 {
         format!(" and {more} more")
     } else {
@@ -62,7 +62,7 @@ fn elsewhere(places: &[Place]) -> Option<String> {
     (!shown.is_empty()).then(|| format!("also at {}{more}", shown.join(", ")))
 }
 
-/// The lines a place stands on, and the place within them.
+/// The lines of a place, and the place within them.
 struct Excerpt<'a> {
     text: &'a str,
     start: usize,
@@ -78,16 +78,17 @@ impl<'a> Excerpt<'a> {
         let start = floor(text, place.span.start);
         let mut end = floor(text, place.span.end).max(start);
         let mut last = first;
-        for count in 0..MOST_LINES {
-            // No further than would be shown: many findings on one long line would each go through all of it.
+        for count in 0..MAX_LINES {
+            // No further than is shown, or many findings on one long line would each scan all of
+            // it.
             let rest = text.as_bytes().get(last..)?;
-            let seen = &rest[..rest.len().min(LONGEST_LINE + 1)];
+            let seen = &rest[..rest.len().min(MAX_LINE_BYTES + 1)];
             let next = match seen.iter().position(|&byte| byte == b'\n') {
                 Some(at) => last + at,
-                None if seen.len() > LONGEST_LINE => return None,
+                None if seen.len() > MAX_LINE_BYTES => return None,
                 None => text.len(),
             };
-            if end <= next || count + 1 == MOST_LINES || next == text.len() {
+            if end <= next || count + 1 == MAX_LINES || next == text.len() {
                 end = end.min(next);
                 last = next;
                 break;
@@ -113,17 +114,17 @@ fn floor(text: &str, offset: usize) -> usize {
         .unwrap_or_default()
 }
 
-/// The last line of a report: how many of what, and how long it took.
+/// The number of findings by severity, and how long the check took.
 pub(crate) fn summary(findings: &[Diagnostic], elapsed: Duration) -> String {
     format!("{} in {} ms", counts(findings), elapsed.as_millis())
 }
 
-/// How many of each severity.
+/// The number of findings by severity.
 pub(crate) fn counts(findings: &[Diagnostic]) -> String {
     let parts: Vec<String> = [
-        (Severity::Error, look::BAD),
-        (Severity::Warning, look::CAREFUL),
-        (Severity::Note, look::QUIET),
+        (Severity::Error, style::BAD),
+        (Severity::Warning, style::CAREFUL),
+        (Severity::Note, style::QUIET),
     ]
     .into_iter()
     .map(|(severity, style)| {
@@ -140,7 +141,7 @@ pub(crate) fn counts(findings: &[Diagnostic]) -> String {
     .map(|(severity, style, number)| paint(style, &count(number, &severity.to_string())))
     .collect();
     if parts.is_empty() {
-        paint(look::GOOD, "no problems")
+        paint(style::GOOD, "no problems")
     } else {
         parts.join(", ")
     }

@@ -1,16 +1,18 @@
-//! What people and programs read: streams, colour, and the pieces every command uses.
+//! Everything the program prints: its streams, their colours, and the parts that commands share.
 
 mod answer;
 mod diagnostic;
 mod explanation;
+mod log;
 mod report;
 mod table;
 mod text;
 
-pub(crate) use answer::{Asked, refusal, result, verdict, who_can_act};
+pub(crate) use answer::{TypedCall, refusal, result, verdict, who_can_act};
 pub(crate) use diagnostic::{counts, diagnostic, summary};
 pub(crate) use explanation::explanation;
-pub(crate) use report::{Looked, Reporting, prefix};
+pub(crate) use log::LogLine;
+pub(crate) use report::{CheckReport, ReportArgs, prefix};
 pub(crate) use table::Table;
 pub(crate) use text::{count, indented, paint, plain, quoted};
 
@@ -22,8 +24,8 @@ use std::io::{self, Write};
 use tool_harness::diagnostic::Severity;
 use tool_harness::engine::Engine;
 
-/// Looks, by what they mean.
-pub(crate) mod look {
+/// Styles, named by what they mean.
+pub(crate) mod style {
     use anstyle::{AnsiColor, Style};
 
     pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -45,17 +47,17 @@ pub(crate) enum Colour {
     Never,
 }
 
-/// What standard output is for.
+/// What is written to standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// People read it.
-    Words,
-    /// A program reads it: one JSON document, whatever happens.
-    Document,
+pub(crate) enum OutputFormat {
+    /// Text for people.
+    Text,
+    /// One JSON document for a program, even if the command fails.
+    Json,
 }
 
-impl Answer {
-    /// What the command line asks for, also one that cannot be understood.
+impl OutputFormat {
+    /// What a command line asks for, even one with errors.
     pub(crate) fn asked_for(words: impl Iterator<Item = OsString>) -> Self {
         let words: Vec<OsString> = words.take_while(|word| word != "--").collect();
         let named = words
@@ -66,23 +68,23 @@ impl Answer {
                 .iter()
                 .any(|word| word == "--json" || word == "--format=json")
         {
-            Self::Document
+            Self::Json
         } else {
-            Self::Words
+            Self::Text
         }
     }
 }
 
-/// The two streams. Styled text goes in; the style is taken out where nobody would see it.
+/// The two streams. They take styled text, and drop the style unless it goes to a terminal.
 pub(crate) struct Output {
     out: AutoStream<io::Stdout>,
     err: AutoStream<io::Stderr>,
-    answer: Answer,
+    format: OutputFormat,
 }
 
 impl Output {
     /// The program's own streams.
-    pub(crate) fn new(colour: Colour, answer: Answer) -> Self {
+    pub(crate) fn new(colour: Colour, format: OutputFormat) -> Self {
         let choice = match colour {
             Colour::Auto => ColorChoice::Auto,
             Colour::Always => ColorChoice::Always,
@@ -91,7 +93,7 @@ impl Output {
         Self {
             out: AutoStream::new(io::stdout(), choice),
             err: AutoStream::new(io::stderr(), choice),
-            answer,
+            format,
         }
     }
 
@@ -100,26 +102,26 @@ impl Output {
         writeln!(self.out, "{}", text.trim_end_matches('\n'))
     }
 
-    /// Text exactly as it is, on standard output.
+    /// Text on standard output, unchanged.
     pub(crate) fn raw(&mut self, text: &str) -> io::Result<()> {
         io::stdout().write_all(text.as_bytes())
     }
 
     /// The one document of `--json`.
     pub(crate) fn json(&mut self, document: &Value) -> io::Result<()> {
-        // There is one document: no failure after it gets another.
-        self.answer = Answer::Words;
+        // One document is enough: a later failure does not print another.
+        self.format = OutputFormat::Text;
         self.raw(&format!("{document:#}\n"))
     }
 
-    /// The document of a command that failed before it had one, where a program waits for it.
-    pub(crate) fn document_failure(
+    /// The JSON document of a command that failed before it printed one, if a program waits for it.
+    pub(crate) fn json_failure(
         &mut self,
         code: &str,
         message: &str,
         help: Option<&str>,
     ) -> io::Result<()> {
-        if self.answer == Answer::Words {
+        if self.format == OutputFormat::Text {
             return Ok(());
         }
         let mut error = json!({"code": code, "message": message});
@@ -134,20 +136,20 @@ impl Output {
         writeln!(self.err, "{}", text.trim_end_matches('\n'))
     }
 
-    /// What went wrong with the command itself.
-    pub(crate) fn complain(&mut self, message: &str, help: Option<&str>) -> io::Result<()> {
+    /// An error of the command itself, on standard error.
+    pub(crate) fn error(&mut self, message: &str, help: Option<&str>) -> io::Result<()> {
         self.say(&format!(
             "{}: {}",
-            paint(look::BAD, "error"),
+            paint(style::BAD, "error"),
             plain(message)
         ))?;
         help.map_or(Ok(()), |help| {
-            self.say(&format!("{}: {}", paint(look::GOOD, "help"), plain(help)))
+            self.say(&format!("{}: {}", paint(style::GOOD, "help"), plain(help)))
         })
     }
 
-    /// Says that a listing is not all there is, when the project has errors.
-    pub(crate) fn mention_errors(&mut self, engine: &Engine) -> io::Result<()> {
+    /// Warns that a listing is incomplete if the project has errors.
+    pub(crate) fn warn_of_errors(&mut self, engine: &Engine) -> io::Result<()> {
         let errors = engine
             .diagnostics()
             .iter()
@@ -157,13 +159,13 @@ impl Output {
             return Ok(());
         }
         self.say(&format!(
-            "{}: {}; `harness validate` shows what is wrong",
-            paint(look::CAREFUL, "not everything is in use"),
+            "{}: {}; `harness validate` shows them",
+            paint(style::CAREFUL, "not everything is in use"),
             count(errors, "error")
         ))
     }
 
-    /// Makes sure everything is out, or says that nobody is reading.
+    /// Writes what is buffered; fails if the reader is gone.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

@@ -1,6 +1,6 @@
-//! Aligned columns.
+//! Tables with aligned columns.
 
-use super::{look, paint, plain};
+use super::{paint, plain, style};
 
 /// Rows under headings. The last column is not padded.
 pub(crate) struct Table {
@@ -17,13 +17,13 @@ impl Table {
         }
     }
 
-    /// Adds a row, one cell for each heading; only the first line of a cell is shown.
+    /// Adds a row, one cell for each heading. Of a cell only the first line is shown.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         let first_line = |cell: String| plain(cell.lines().next().unwrap_or_default()).into_owned();
         self.rows.push(cells.into_iter().map(first_line).collect());
     }
 
-    /// Whether there is no row.
+    /// Whether the table has no rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -47,7 +47,7 @@ impl Table {
             .iter()
             .map(|&heading| heading.to_owned())
             .collect();
-        let mut lines = vec![paint(look::STRONG, &line(&headings, &widths))];
+        let mut lines = vec![paint(style::STRONG, &line(&headings, &widths))];
         lines.extend(self.rows.iter().map(|row| line(row, &widths)));
         lines.join("\n")
     }

@@ -1,15 +1,16 @@
-//! Pieces of text.
+//! Helpers for text.
 
 use anstyle::Style;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Text in a look.
+/// Text in a style.
 pub(crate) fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Text from a tool, a file or a user, made safe for a terminal: control characters are shown, not obeyed.
+/// Text from a tool, a file or a user, made safe for a terminal: it shows control characters
+/// instead of obeying them.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| {
         (c.is_control() && c != '\n' && c != '\t')
@@ -33,7 +34,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A word as a shell reads it back.
+/// A word quoted for a shell.
 pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     let bare = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(bare) {
@@ -47,7 +48,7 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Every line of `text` moved right by `depth` columns; empty lines stay empty.
+/// Every line of `text` indented by `depth` columns; empty lines stay empty.
 pub(crate) fn indented(depth: usize, text: &str) -> String {
     let lines: Vec<String> = text
         .lines()

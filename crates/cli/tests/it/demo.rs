@@ -65,11 +65,11 @@ fn the_demonstration_shows_each_stage_and_ends_well() {
        script.memory_limit `fill_memory`: wanted more memory than it may have
        ✓ scripts run in worker processes with limits; this one is gone, the harness is not
 
-    7. and on it goes
+    7. and the next call works
        harness call count_words text='still here'
        admit ✓  authorize ✓  before ✓  execute ✓  finish ✓
        words: 2
-       ✓ the next call does not notice
+       ✓ the harness goes on as if nothing had happened
 
     ✓ one process (pid N) served all 7 calls, and is still here; `harness new DIR` starts a project of your own
     "#);

@@ -4,6 +4,7 @@
 //! repository, which it must then equal. In a `console` block each `$ command` is run in that project and must print exactly what is
 //! below it; `…` stands for lines left out.
 
+use crate::support::program::example_program;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,10 +90,10 @@ fn run(line: &str, folder: &Path) -> Output {
     let program = Path::new(env!("CARGO_BIN_EXE_harness"))
         .parent()
         .expect("a folder");
-    let line = line.replace(
-        "cargo run",
-        &format!("'{}' run --quiet --offline", env!("CARGO")),
-    );
+    let line = match line.strip_prefix("cargo run -p ") {
+        Some(example) => example_program(example).display().to_string(),
+        None => line.to_owned(),
+    };
     let script = format!("exec 2>&1; PATH='{}':\"$PATH\"; {line}", program.display());
     #[expect(clippy::disallowed_methods, reason = "what a document shows is run")]
     let output = Command::new("sh")
@@ -187,62 +188,77 @@ fn follow(block: &Block, folder: &Path) -> Result<(), String> {
     printed.end()
 }
 
-#[test]
-fn what_the_readme_and_the_guides_show_is_what_happens() {
-    let (mut files, mut commands) = (0, 0);
-    let mut wrong = Vec::new();
-    for document in documents()
-        .iter()
-        .filter(|document| **document == *"README.md" || document.starts_with("docs/guide"))
-    {
-        let scratch = tempfile::tempdir().expect("a folder");
-        let mut wrote = false;
-        for block in blocks(&text(document)) {
-            if let Some(title) = block.title() {
-                files += 1;
-                if title.starts_with("examples/") {
-                    assert_eq!(
-                        block.lines,
-                        text(Path::new(title)),
-                        "{}: {title} differs",
-                        document.display()
-                    );
-                    continue;
-                }
+/// What a document shows: how many files and commands, and which of it is not so.
+#[derive(Default)]
+struct Shown {
+    files: usize,
+    commands: usize,
+    wrong: Vec<String>,
+}
+
+fn played(document: &Path) -> Shown {
+    let mut shown = Shown::default();
+    let scratch = tempfile::tempdir().expect("a folder");
+    let mut wrote = false;
+    for block in blocks(&text(document)) {
+        let problem = if let Some(title) = block.title() {
+            shown.files += 1;
+            if title.starts_with("examples/") {
+                (block.lines != text(Path::new(title))).then(|| format!("{title} differs"))
+            } else {
                 let path = scratch.path().join(title);
                 fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
                 fs::write(path, &block.lines).expect("a file");
                 wrote = true;
-            } else if block.words == "console" {
-                commands += block
-                    .lines
-                    .lines()
-                    .filter(|line| line.starts_with("$ "))
-                    .count();
-                let problem = follow(&block, scratch.path()).err();
-                wrong.extend(problem.map(|problem| {
-                    format!(
-                        "{}, block at line {}: {problem}",
-                        document.display(),
-                        block.line
-                    )
-                }));
+                None
             }
+        } else if block.words == "console" {
+            let commands = block.lines.lines().filter(|line| line.starts_with("$ "));
+            shown.commands += commands.count();
+            follow(&block, scratch.path()).err()
+        } else {
+            None
+        };
+        let at = |problem| format!("{}:{}: {problem}", document.display(), block.line);
+        shown.wrong.extend(problem.map(at));
+    }
+    for command in ["harness validate --deny-warnings", "harness test"] {
+        if !wrote {
+            break;
         }
-        if wrote {
-            for command in ["harness validate --deny-warnings", "harness test"] {
-                let output = run(command, scratch.path());
-                if !output.status.success() {
-                    wrong.push(format!(
-                        "{}: {command}\n{}",
-                        document.display(),
-                        String::from_utf8_lossy(&output.stdout)
-                    ));
-                }
-            }
+        let output = run(command, scratch.path());
+        if !output.status.success() {
+            let printed = String::from_utf8_lossy(&output.stdout);
+            shown
+                .wrong
+                .push(format!("{}: {command}\n{printed}", document.display()));
         }
     }
+    shown
+}
+
+#[test]
+fn what_the_readme_and_the_guides_show_is_what_happens() {
+    let mut documents = documents();
+    documents.retain(|document| *document == *"README.md" || document.starts_with("docs/guide"));
+    let shown: Vec<Shown> = std::thread::scope(|scope| {
+        let playing: Vec<_> = documents
+            .iter()
+            .map(|document| scope.spawn(|| played(document)))
+            .collect();
+        playing
+            .into_iter()
+            .map(|one| one.join().expect("it is played"))
+            .collect()
+    });
+    let wrong: Vec<&str> = shown
+        .iter()
+        .flat_map(|one| &one.wrong)
+        .map(String::as_str)
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    let files: usize = shown.iter().map(|one| one.files).sum();
+    let commands: usize = shown.iter().map(|one| one.commands).sum();
     assert!(files >= 8, "{files} files are shown");
     assert!(commands >= 15, "{commands} commands are shown");
 }

@@ -1,6 +1,6 @@
 //! The examples that readers run are tests: they are valid, they pass, and they do what their pages say.
 
-use crate::support::program::{command, copy, harness, repository};
+use crate::support::program::{command, copy, example_program, harness, repository};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -265,13 +265,9 @@ fn the_embedding_example_runs_and_is_short() {
         return;
     }
     assert!(text.lines().count() < 50, "{} lines", text.lines().count());
-    let ran = command(
-        env!("CARGO"),
-        &repository("examples/embed"),
-        &["run", "--quiet", "--offline", "--locked"],
-    )
-    .output()
-    .expect("cargo runs");
+    let ran = command(example_program("embed"), &repository("examples/embed"), &[])
+        .output()
+        .expect("it runs");
     assert!(
         ran.status.success(),
         "{:.600}",
@@ -285,10 +281,10 @@ fn the_embedding_example_runs_and_is_short() {
 
 #[test]
 fn the_typed_example_runs_without_starlark_and_without_a_database() {
-    let cargo = |arguments: &[&str]| {
-        let ran = command(env!("CARGO"), &repository("examples/typed"), arguments)
+    let run = |program: &Path, arguments: &[&str]| {
+        let ran = command(program, &repository("examples/typed"), arguments)
             .output()
-            .expect("cargo runs");
+            .expect("it runs");
         assert!(
             ran.status.success(),
             "{:.600}",
@@ -296,15 +292,9 @@ fn the_typed_example_runs_without_starlark_and_without_a_database() {
         );
         String::from_utf8_lossy(&ran.stdout).into_owned()
     };
-    let linked = cargo(&[
-        "tree",
-        "--offline",
-        "--locked",
-        "--edges",
-        "normal",
-        "--prefix",
-        "none",
-    ]);
+    let tree = "tree --offline --locked --edges normal --prefix none";
+    let tree: Vec<&str> = tree.split(' ').collect();
+    let linked = run(Path::new(env!("CARGO")), &tree);
     assert!(linked.contains("tool-harness v"), "{linked}");
     for absent in ["starlark", "rusqlite", "libsqlite3-sys", "clap", "rmcp"] {
         assert!(
@@ -312,7 +302,7 @@ fn the_typed_example_runs_without_starlark_and_without_a_database() {
             "{absent} is linked"
         );
     }
-    let shown = cargo(&["run", "--quiet", "--offline", "--locked"]);
+    let shown = run(&example_program("typed"), &[]);
     for line in [
         "call-0: {\"items\":3,\"asked_by\":\"ann\"}",
         "call-3: tool.hook.blocked",

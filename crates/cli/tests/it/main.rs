@@ -1,6 +1,7 @@
 //! The tests of the program and of the engine with real workers, as one program.
 
 mod bad_input;
+mod blobs;
 mod builtins;
 mod cases;
 mod chain;
@@ -20,7 +21,6 @@ mod hook;
 mod hooks;
 mod install;
 mod jail;
-mod kept;
 mod large;
 mod mcp;
 mod mcp_clients;

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use tool_harness::artifact::client::{CLIENTS, Served, Split};
-use tool_harness::artifact::fields::fields_of;
-use tool_harness::artifact::shape::{Field, Shape, Status};
-use tool_harness::artifact::{ArtifactKind, json_schema, unsupported_fields};
+use tool_harness::artifact::shape::{Field, FieldStatus, Shape};
+use tool_harness::artifact::{ArtifactKind, fields_of, json_schema, unsupported_fields};
 use tool_harness::builtin::{Body, Builtin, MODULES, Module, Scope, full_name};
-use tool_harness::check::{RULES, index, page};
-use tool_harness::client::built_in;
+use tool_harness::check::{index, page, rules};
 use tool_harness::event::EVENTS;
 use tool_harness::hook_event::{HOOK_EVENTS, Keys};
+use tool_harness::native::{CLIENTS, MAPS, Served, Split};
 use tool_harness::refusal::Code;
 
 const MADE: &str = "<!-- Made from the code by crates/cli/tests/it/reference.rs. Do not edit; run it with UPDATE=1. -->\n\n";
@@ -34,8 +32,8 @@ fn every_reference_page_says_what_the_code_says() {
     pages.insert("reference/refusals.md".into(), refusals_page());
     pages.insert("reference/cli.md".into(), cli_page());
     pages.insert("reference/clients.md".into(), clients_page());
-    for rule in RULES {
-        pages.insert(format!("diagnostics/{}.md", rule.code), page(rule));
+    for rule in rules() {
+        pages.insert(format!("diagnostics/{}.md", rule.code), page(&rule));
     }
     pages.insert("diagnostics/README.md".into(), index());
     pages.insert(
@@ -107,9 +105,11 @@ fn artifact_page(kind: ArtifactKind) -> String {
         ),
         ArtifactKind::Client => (
             "Client map",
-            "`.harness/clients/<client>.md`, for `claude-code` or `codex`. What it does not say, the [built-in map](clients.md) says.",
+            "`.harness/clients/<client>.md`, for {clients}. What it does not say, the [built-in map](clients.md) says.",
         ),
     };
+    let clients = CLIENTS.map(|client| format!("`{client}`")).join(" or ");
+    let intro = intro.replace("{clients}", &clients);
     let mut text = format!(
         "{MADE}# {title}\n\n{intro}\n\nJSON Schema: [schema/{word}.json](schema/{word}.json).\n\n",
         word = kind.word()
@@ -127,12 +127,12 @@ fn rows(fields: &[Field], path: &str, text: &mut String) {
             format!("{path}.{}", field.name)
         };
         let status = match field.status {
-            Status::Enforced => String::new(),
-            Status::Unsupported => {
+            FieldStatus::Enforced => String::new(),
+            FieldStatus::Unsupported => {
                 " **Not enforced yet: calls are refused as `tool.unsupported`.**".into()
             }
-            Status::Idle => " *Has no effect yet.*".into(),
-            Status::Partly(forms) => {
+            FieldStatus::Idle => " *Has no effect yet.*".into(),
+            FieldStatus::Partly(forms) => {
                 format!(
                     " **Not enforced yet, so calls are refused:** {}.",
                     forms
@@ -287,12 +287,13 @@ fn clients_page() -> String {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    for client in CLIENTS {
+    for map in MAPS {
         let _ = write!(
             text,
-            "\n## {client}\n\n| the client's tool | hooks see | its arguments as | paths | commands | effects | text of the result |\n| --- | --- | --- | --- | --- | --- | --- |\n"
+            "\n## {}\n\n| the client's tool | hooks see | its arguments as | paths | commands | effects | text of the result |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+            map.client
         );
-        for tool in built_in(client) {
+        for tool in map.tools {
             let seen = match (tool.served, tool.name) {
                 (Served::Here, _) => "nothing: harness serves it, and judges it there".to_owned(),
                 (Served::Elsewhere, "") => "the same name".to_owned(),

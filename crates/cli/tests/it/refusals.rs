@@ -177,7 +177,7 @@ fn a_tool_denied_by_name_shows_the_rule_and_its_line() {
       where harness.md:4:10
       help  the rule is `tools_policy.deny: drop_*` at harness.md:4:10; a person can change it there
       next  harness inspect --policy
-      who   the caller: change the call; or whoever may change the policy in the root file
+      who   the caller: change the call; or the owner of the policy in the root file
     exit 3
     ");
 }
@@ -190,7 +190,7 @@ fn a_denied_argument_shows_what_would_be_accepted() {
       where argument /path; harness.md:7:7
       help  the rule is `policy.tool_arg_constraints: write_note path: notes/**` at harness.md:7:7; a person can change it there
       next  harness inspect --policy
-      who   the caller: change the call; or whoever may change the policy in the root file
+      who   the caller: change the call; or the owner of the policy in the root file
     exit 3
     ");
 }
@@ -203,7 +203,7 @@ fn a_hook_that_blocks_gives_its_reason() {
       where .harness/hooks/guard.md:1:1
       help  the policy is in .harness/hooks/guard.md; a person can change it there
       next  harness explain read_note 'path=my own.key'
-      who   the caller: change the call; or whoever may change the hook
+      who   the caller: change the call; or the owner of the hook
     exit 3
     ");
 }
@@ -216,7 +216,7 @@ fn a_hook_that_fails_is_named_with_its_line() {
       where .harness/hooks/guard.md:9:18
       help  nothing passes without a decision; a person must look at .harness/hooks/guard.md, and at what it was given
       next  harness explain read_note path=trip
-      who   whoever may mend the hook: it fails closed until then
+      who   the owner of the hook: it fails closed until it is fixed
     exit 3
     "#);
 }
@@ -296,7 +296,7 @@ fn a_hook_file_that_does_not_load_blocks_every_call() {
       where .harness/hooks/guard.md:3:1
       help  a person must mend the hook's file; `harness validate` shows what is wrong
       next  harness validate
-      who   whoever may mend the hook: it fails closed until then
+      who   the owner of the hook: it fails closed until it is fixed
     exit 3
     ");
 }

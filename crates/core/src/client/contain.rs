@@ -1,6 +1,6 @@
 //! `contain`: a client's own commands run inside the project's sandbox plan, because they are handed to `harness exec`.
 
-use super::Foreign;
+use super::ClientToolCall;
 use super::translate::quoted;
 use crate::artifact::client::Commands;
 use crate::refusal::{Code, Refusal};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 /// Between the program's words and the command.
 const SHELL: [&str; 4] = ["--", "bash", "-c", "--"];
 
-impl Foreign {
+impl ClientToolCall {
     /// The client's arguments with its commands handed to `harness exec`; `None` where there is nothing to contain.
     pub(crate) fn contained(
         &self,

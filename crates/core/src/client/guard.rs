@@ -1,7 +1,7 @@
 //! What a client's tools may never do, whatever the project allows: change what governs them, or decide in a person's place.
 
-use super::Foreign;
-use super::overturn::{Walk, means_to_govern};
+use super::ClientToolCall;
+use super::destructive_command::{Walk, means_to_govern};
 use super::shell::{self, Command};
 use crate::effect::Effects;
 use serde_json::{Map, Value};
@@ -27,7 +27,7 @@ fn in_worktree(path: &str) -> Option<&str> {
         .map(|(_, inside)| inside)
 }
 
-impl Foreign {
+impl ClientToolCall {
     /// Why a call must not run, and the argument that says so.
     pub(crate) fn objection(&self, arguments: &Map<String, Value>) -> Option<(String, String)> {
         if self.entry.effects.without(HARMLESS).is_empty() {

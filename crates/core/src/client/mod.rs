@@ -1,23 +1,20 @@
 //! Calls that a client runs itself: how its tools appear to hooks and policy, and what they may never touch.
 
-mod claude_code;
-mod codex;
 mod contain;
+mod destructive_command;
 mod guard;
-mod native;
-mod overturn;
 mod patch;
 mod path;
 mod response;
 mod shell;
 mod translate;
 
-pub use native::{Native, built_in};
 pub use patch::{Inline, inline};
 pub(crate) use response::{instead, text};
 pub(crate) use translate::Part;
 
-use crate::artifact::client::{CLIENTS, ClientMap, ClientTool, Commands, Served};
+use crate::artifact::client::{ClientMap, ClientTool, Commands};
+use crate::native::{CLIENTS, MAPS, NativeTool, Served, tools_of};
 use crate::refusal::{Code, Refusal};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -73,7 +70,7 @@ pub enum Observation {
 
 /// A tool of a client's, as one call meets it.
 #[derive(Debug)]
-pub struct Foreign {
+pub struct ClientToolCall {
     client: Client,
     jail: Arc<Jail>,
     native: String,
@@ -82,7 +79,7 @@ pub struct Foreign {
     guard: OnceLock<Option<WriteGuard>>,
 }
 
-impl Foreign {
+impl ClientToolCall {
     /// The tool of that name, by the project's map and then the built-in one.
     pub(crate) fn find(
         maps: &[ClientMap],
@@ -101,7 +98,7 @@ impl Foreign {
                 .map(Arc::clone)
         });
         let known = || {
-            built_in(&client.name)
+            tools_of(&client.name)
                 .iter()
                 .find(|tool| fits(tool.pattern, native))
                 .map(|tool| Arc::new(tool.into()))
@@ -186,11 +183,34 @@ fn fits(pattern: &str, name: &str) -> bool {
     true
 }
 
+impl From<&NativeTool> for ClientTool {
+    fn from(native: &NativeTool) -> Self {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Self {
+            pattern: native.pattern.to_owned(),
+            name: Some(native.name)
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned),
+            args: native
+                .args
+                .iter()
+                .map(|(from, to)| ((*from).to_owned(), (*to).to_owned()))
+                .collect(),
+            paths: texts(native.paths),
+            commands: texts(native.commands),
+            split: native.split,
+            effects: native.effects,
+            result: texts(native.result),
+            tags: Vec::new(),
+            served: native.served,
+        }
+    }
+}
+
 /// Whether a client's tool appears under this name.
 pub(crate) fn knows(name: &str) -> bool {
-    CLIENTS
-        .iter()
-        .flat_map(|client| built_in(client))
+    MAPS.iter()
+        .flat_map(|map| map.tools)
         .any(|tool| tool.name == name || (tool.name.is_empty() && tool.pattern == name))
 }
 

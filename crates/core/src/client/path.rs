@@ -1,6 +1,6 @@
 //! Where a path that a client was given really leads.
 
-use super::Foreign;
+use super::ClientToolCall;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -44,7 +44,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
     path.components().filter_map(part).collect()
 }
 
-impl Foreign {
+impl ClientToolCall {
     /// The real place of a path that is relative to `base`, or starts with `~`, or is a `file:` address.
     pub(super) fn resolve(&self, text: &str, base: &Path) -> PathBuf {
         let text = text.strip_prefix("file://").unwrap_or(text);

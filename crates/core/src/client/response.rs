@@ -98,13 +98,13 @@ fn put(fields: &mut Map<String, Value>, path: &str, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::native::built_in;
     use super::*;
+    use crate::native::tools_of;
 
     #[test]
     fn text_is_found_and_replaced_where_the_client_keeps_it() {
         let check = |tool: &str, response: Value, expected_text: &str, expected: Option<Value>| {
-            let native = built_in("claude-code")
+            let native = tools_of("claude-code")
                 .iter()
                 .find(|native| native.pattern == tool)
                 .expect("a tool");

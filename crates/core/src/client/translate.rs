@@ -1,6 +1,6 @@
 //! A client's arguments as hooks and policy see them, and back.
 
-use super::Foreign;
+use super::ClientToolCall;
 use super::patch::touched;
 use crate::artifact::client::Split;
 use crate::refusal::{Code, Refusal};
@@ -10,7 +10,7 @@ use std::path::Path;
 /// The arguments of one judgement.
 pub(crate) type Part = Map<String, Value>;
 
-impl Foreign {
+impl ClientToolCall {
     /// What is judged of one call: usually one part; several for a call that touches several files.
     pub(crate) fn parts(&self, input: &Map<String, Value>) -> Result<Vec<Part>, Refusal> {
         let mut whole = self.renamed(input)?;

@@ -10,7 +10,8 @@ use crate::call::Call;
 use crate::control::Control;
 use crate::depth::{is_deep, let_go};
 use crate::refusal::Refusal;
-use crate::registry::{OfferedTool, RegisteredTool};
+use crate::registry::OfferedTool;
+use crate::registry::RegisteredTool;
 use crate::tool::ask_host;
 use crate::tool::{RegisterError, ToolError, ToolOutput};
 use serde_json::{Map, Value};
@@ -19,7 +20,54 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::run::Next;
+/// What is inside a layer: the next one, or the body.
+pub struct Next<'a> {
+    inside: &'a dyn Inside,
+    arguments: Map<String, Value>,
+    attempts: u32,
+}
+
+/// Runs what is inside a layer. The path implements it.
+pub(crate) trait Inside: Send + Sync {
+    fn run(&self, arguments: Map<String, Value>) -> Later<'_, Result<ToolOutput, ToolError>>;
+    /// Records that a layer runs it again.
+    fn retried(&self, attempt: u32);
+}
+
+impl<'a> Next<'a> {
+    pub(crate) fn new(inside: &'a dyn Inside, arguments: Map<String, Value>) -> Self {
+        Self {
+            inside,
+            arguments,
+            attempts: 0,
+        }
+    }
+
+    /// The arguments of the call, with what is injected.
+    #[must_use]
+    pub fn arguments(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+
+    /// Runs it, and can do so again. The record has every time but the first as a retry.
+    pub async fn run(&mut self) -> Result<ToolOutput, ToolError> {
+        self.count();
+        self.inside.run(self.arguments.clone()).await
+    }
+
+    /// Runs it for the last time, without copying the arguments.
+    pub async fn finish(mut self) -> Result<ToolOutput, ToolError> {
+        self.count();
+        self.inside.run(self.arguments).await
+    }
+
+    fn count(&mut self) {
+        self.attempts += 1;
+        if self.attempts > 1 {
+            self.inside.retried(self.attempts);
+        }
+    }
+}
 
 /// A link of the chain that judges calls and sees results. Hooks and middleware are one chain, by priority; calls run at once, so a
 /// middleware may be in several of them.
@@ -70,19 +118,19 @@ pub trait Around: Send + Sync + 'static {
 }
 
 /// A middleware or a layer, and what it said about itself when it was added.
-pub(crate) struct Known<T: ?Sized> {
+pub(crate) struct Registered<T: ?Sized> {
     pub(crate) name: Arc<str>,
     pub(crate) priority: i64,
     pub(crate) given: Arc<T>,
 }
 
-impl<T: ?Sized> fmt::Debug for Known<T> {
+impl<T: ?Sized> fmt::Debug for Registered<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }
 }
 
-impl<T: ?Sized> Clone for Known<T> {
+impl<T: ?Sized> Clone for Registered<T> {
     fn clone(&self) -> Self {
         Self {
             name: Arc::clone(&self.name),
@@ -92,7 +140,7 @@ impl<T: ?Sized> Clone for Known<T> {
     }
 }
 
-impl Known<dyn Middleware> {
+impl Registered<dyn Middleware> {
     pub(crate) fn middleware(given: impl Middleware) -> Result<Self, RegisterError> {
         let name = ask_host("`name` of a middleware", || given.name().into())?;
         let priority = ask_host("`priority` of a middleware", || given.priority())?;
@@ -104,7 +152,7 @@ impl Known<dyn Middleware> {
     }
 }
 
-impl Known<dyn Around> {
+impl Registered<dyn Around> {
     pub(crate) fn layer(given: impl Around) -> Result<Self, RegisterError> {
         let name = ask_host("`name` of a layer", || given.name().into())?;
         let priority = ask_host("`priority` of a layer", || given.priority())?;

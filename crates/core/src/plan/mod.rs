@@ -1,14 +1,14 @@
 //! What a call may touch: the layers, narrowed by the tool. Neither arguments nor hooks are asked.
 
-mod confines;
 mod narrow;
 mod program;
+mod sandbox_policy;
 mod show;
 mod surroundings;
 mod toolchain;
 
-pub use confines::Confines;
-pub(crate) use confines::narrowed;
+pub use sandbox_policy::SandboxPolicy;
+pub(crate) use sandbox_policy::narrowed;
 pub use show::{plan_lines, plan_to_json};
 pub use surroundings::Surroundings;
 
@@ -40,7 +40,7 @@ const HOME: &str = "/tmp";
 /// Where a plan is for.
 #[derive(Clone, Copy)]
 pub(crate) struct Site<'a> {
-    pub(crate) confines: &'a Confines,
+    pub(crate) policy: &'a SandboxPolicy,
     pub(crate) workspace: &'a Path,
     pub(crate) surroundings: &'a Surroundings,
 }
@@ -77,13 +77,13 @@ pub(crate) fn plan(site: Site<'_>, tool: &Narrowing, limits: Declared, deadline:
         ("TMPDIR".to_owned(), "/tmp".to_owned()),
     ];
     environment.extend(toolchains.variables);
-    for name in &site.confines.env {
+    for name in &site.policy.env {
         if let Some(value) = site.surroundings.variable(name) {
             environment.retain(|(known, _)| known != name);
             environment.push((name.clone(), value));
         }
     }
-    let domains = site.confines.process_hosts(tool);
+    let domains = site.policy.process_hosts(tool);
     Plan {
         files: files(site, tool, toolchains.readable, toolchains.hidden),
         programs,
@@ -125,19 +125,19 @@ fn files(
             .filter(|real| real.starts_with(site.workspace))
     };
     hidden.extend(
-        site.confines
+        site.policy
             .hidden
             .iter()
             .filter_map(|place| resolved(site, place)),
     );
     readable.extend(
-        site.confines
+        site.policy
             .readable
             .iter()
             .filter_map(|place| opened(site, place)),
     );
     let mut writable: Vec<PathBuf> = site
-        .confines
+        .policy
         .writable
         .iter()
         .filter_map(|place| opened(site, place))
@@ -214,7 +214,7 @@ fn opened(site: Site<'_>, place: &str) -> Option<PathBuf> {
     ));
     let real = path.canonicalize().ok()?;
     let others = site
-        .confines
+        .policy
         .writable
         .iter()
         .filter_map(|other| written(site, other))

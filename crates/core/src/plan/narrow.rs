@@ -1,10 +1,10 @@
 //! What a tool's own words leave of what the layers allow.
 
 use super::{Site, resolved};
+use crate::artifact::Tool;
 use crate::artifact::permission::{Permission, PermissionKind};
 use crate::artifact::tool::Claim;
 use crate::effect::Effects;
-use crate::registry::RegisteredTool;
 use std::path::{Path, PathBuf};
 use tool_harness_sandbox::file::PathBounds;
 use tool_harness_sandbox::network::Domains;
@@ -27,11 +27,10 @@ pub(crate) struct Narrowing {
 
 impl Narrowing {
     /// Of a tool: `permissions`, `safety.workspace_root`, `safety.local_only`, and its effects.
-    pub(crate) fn of(tool: &RegisteredTool) -> Self {
-        let mut narrowing = Self::of_permissions(&tool.tool.permissions);
-        narrowing.effects = Some(tool.effects);
+    pub(crate) fn of(tool: &Tool, effects: Effects) -> Self {
+        let mut narrowing = Self::of_permissions(&tool.permissions);
+        narrowing.effects = Some(effects);
         let local = tool
-            .tool
             .declared_effects
             .iter()
             .any(|declared| match declared.claim {
@@ -42,7 +41,6 @@ impl Narrowing {
             narrowing.hosts = Some(Domains::default());
         }
         if let Some(root) = tool
-            .tool
             .workspace_root
             .as_ref()
             .filter(|root| root.value != ".")
@@ -159,7 +157,7 @@ fn both(one: &str, other: &str) -> Option<String> {
 
 /// What of the workspace scripts of this tool may touch through `fs`.
 pub(crate) fn bounds(site: Site<'_>, tool: &Narrowing) -> PathBounds {
-    let hidden = site.confines.hidden.iter().filter_map(|place| {
+    let hidden = site.policy.hidden.iter().filter_map(|place| {
         let path = resolved(site, place)?;
         let inside = path
             .strip_prefix(site.workspace)

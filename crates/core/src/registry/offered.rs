@@ -1,20 +1,10 @@
-//! The tools a mode offers.
+//! A tool as a door offers it to a model.
 
+use super::RegisteredTool;
 use super::hints::{Hints, hints};
-use super::{RegisteredTool, Registry};
 use crate::effect::Effects;
-use crate::rule::{self, Action, Subject};
 use crate::span::Place;
 use serde_json::Value;
-
-/// The tools active for one mode: what a model is told about. What is wrong with them, [`crate::surface`] finds.
-#[derive(Clone, Debug)]
-pub struct Offered {
-    /// The mode.
-    pub mode: String,
-    /// The tools, in a stable order: by name.
-    pub tools: Vec<OfferedTool>,
-}
 
 /// One tool as a door offers it.
 #[derive(Clone, Debug)]
@@ -56,53 +46,31 @@ impl OfferedTool {
     }
 }
 
-impl Registry {
-    /// The tools a mode offers: usable, not deferred, not denied by name.
-    pub(crate) fn surface(&self, mode: &str) -> Offered {
-        let mut tools: Vec<_> = self
-            .all_tools()
-            .filter(|tool| self.is_offered(tool))
-            .map(|tool| offer(tool))
-            .collect();
-        tools.sort_by(|a, b| a.name.cmp(&b.name));
-        Offered {
-            mode: mode.to_owned(),
-            tools,
-        }
-    }
-
-    /// Whether a listing shows the tool.
-    pub(crate) fn is_offered(&self, tool: &RegisteredTool) -> bool {
-        tool.unusable.is_none()
-            && !tool.tool.deferred
-            && !rule::matches(&self.rules, &Subject::Name(tool.name()))
+impl RegisteredTool {
+    /// The tool as a door offers it.
+    pub(crate) fn offer(&self) -> OfferedTool {
+        let tool = &self.tool;
+        OfferedTool {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            input_schema: tool.input_schema.clone(),
+            output_schema: tool
+                .output_schema
+                .as_ref()
+                .map(|schema| schema.value.clone()),
+            effects: self.effects,
+            idempotent: tool.idempotent,
+            hints: hints(self),
+            aliases: tool
+                .aliases
                 .iter()
-                .any(|found| found.rule.action == Action::Deny)
-    }
-}
-
-fn offer(registered: &RegisteredTool) -> OfferedTool {
-    let tool = &registered.tool;
-    OfferedTool {
-        name: tool.name.clone(),
-        description: tool.description.clone(),
-        input_schema: tool.input_schema.clone(),
-        output_schema: tool
-            .output_schema
-            .as_ref()
-            .map(|schema| schema.value.clone()),
-        effects: registered.effects,
-        idempotent: tool.idempotent,
-        hints: hints(registered),
-        aliases: tool
-            .aliases
-            .iter()
-            .map(|(provider, alias)| (provider.clone(), alias.value.clone()))
-            .collect(),
-        strict: tool.strict,
-        tags: tool.tags.clone(),
-        path: registered.path().to_owned(),
-        place: tool.place(tool.name_span),
-        has_body: registered.script.is_some() || registered.body.is_some(),
+                .map(|(provider, alias)| (provider.clone(), alias.value.clone()))
+                .collect(),
+            strict: tool.strict,
+            tags: tool.tags.clone(),
+            path: self.path().to_owned(),
+            place: tool.place(tool.name_span),
+            has_body: self.has_body(),
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! `read_artifact`: the harness's own tool, through the same path as every other.
 
-use super::{RegisteredTool, Registry};
+use super::{Catalogue, RegisteredTool};
 use crate::artifact::Tool;
 use crate::artifact::tool::{Claim, DeclaredEffects, Inject, Limits};
 use crate::effect::{Effects, Level};
@@ -8,7 +8,7 @@ use crate::isolate;
 use crate::redact::Redactor;
 use crate::span::Span;
 use crate::span::Spanned;
-use crate::store::kept::{KeptStore, Shelf, Wanted, look};
+use crate::store::blob::{BlobQuery, BlobStore, SessionBlobs};
 use crate::tool::READER;
 use crate::tool::{ToolError, unbound};
 use serde_json::{Value, json};
@@ -23,22 +23,22 @@ const SESSION: &str = "session";
 const DESCRIPTION: &str = "Read what was left out of a long result. The result named its id. Give offset and length for a part, line and lines for \
                            some lines, or search for the lines that contain a text. Without any of them it starts at the beginning.";
 
-impl Registry {
+impl Catalogue {
     /// Adds the tool that reads artifacts, where a project has tools and none of that name.
-    pub(crate) fn add_reader(&mut self, store: &Arc<dyn KeptStore>, redactor: &Redactor) {
+    pub(crate) fn add_reader(
+        &mut self,
+        store: &Arc<dyn BlobStore>,
+        redactor: &Redactor,
+        most: Option<u64>,
+    ) {
         if self.find(READER).is_some()
             || self.find_broken(READER).is_some()
             || !self.tools.iter().any(|tool| tool.unusable.is_none())
         {
             return;
         }
-        let bound = self
-            .confines
-            .limits
-            .max_output_bytes
-            .unwrap_or(MOST)
-            .min(MOST);
-        let (store, redactor, most) = (
+        let bound = most.unwrap_or(MOST).min(MOST);
+        let (store, redactor, shown) = (
             Arc::clone(store),
             redactor.clone(),
             usize::try_from(bound).unwrap_or(usize::MAX),
@@ -48,9 +48,9 @@ impl Registry {
                 .get(SESSION)
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            let shelf = Shelf::new(Arc::clone(&store), redactor.clone(), None, session);
+            let blobs = SessionBlobs::new(Arc::clone(&store), redactor.clone(), None, session);
             async move {
-                let looked = isolate::blocking(move || read(&shelf, &arguments, most)).await;
+                let looked = isolate::blocking(move || read(&blobs, &arguments, shown)).await;
                 looked
                     .unwrap_or_else(|| Err("the store crashed".to_owned()))
                     .map(Value::from)
@@ -58,13 +58,10 @@ impl Registry {
             }
         });
         let limits = Limits {
-            max_output_bytes: self.confines.limits.max_output_bytes,
+            max_output_bytes: most,
             ..Limits::default()
         };
-        self.reader = Some(Arc::new(RegisteredTool {
-            body: Some(body),
-            ..RegisteredTool::plain(tool(), Effects::NONE, limits)
-        }));
+        self.reader = Some(Arc::new(RegisteredTool::with_body(tool(), limits, body)));
     }
 }
 
@@ -112,7 +109,7 @@ fn tool() -> Tool {
     tool
 }
 
-fn read(shelf: &Shelf, arguments: &Value, most: usize) -> Result<String, String> {
+fn read(blobs: &SessionBlobs, arguments: &Value, most: usize) -> Result<String, String> {
     // What is too large for a place in a text is behind its end.
     let number = |name: &str| {
         arguments
@@ -127,13 +124,13 @@ fn read(shelf: &Shelf, arguments: &Value, most: usize) -> Result<String, String>
     let search = arguments.get("search").and_then(Value::as_str);
     let by_line = number("line").is_some() || number("lines").is_some();
     let by_byte = number("offset").is_some() || number("length").is_some();
-    let wanted = match (search, by_line, by_byte) {
-        (Some(text), false, false) => Wanted::Search(text.to_owned()),
-        (None, true, false) => Wanted::Lines {
+    let query = match (search, by_line, by_byte) {
+        (Some(text), false, false) => BlobQuery::Search(text.to_owned()),
+        (None, true, false) => BlobQuery::Lines {
             first: number("line").unwrap_or(1),
             count: number("lines").unwrap_or(100),
         },
-        (None, false, _) => Wanted::Part {
+        (None, false, _) => BlobQuery::Bytes {
             offset: number("offset").unwrap_or(0),
             length: number("length").unwrap_or(MOST),
         },
@@ -144,5 +141,7 @@ fn read(shelf: &Shelf, arguments: &Value, most: usize) -> Result<String, String>
             );
         }
     };
-    look(shelf, id, &wanted, most).map_err(|error| error.to_string())
+    blobs
+        .excerpt(id, &query, most)
+        .map_err(|error| error.to_string())
 }

@@ -1,99 +1,27 @@
 //! What every stage of one call has at hand.
 
 use super::deadline::{Deadline, of_call};
-use super::hold::Hold;
-use super::secret::Secrets;
+use super::execute::hold::Hold;
+use crate::store::StoreError;
+use std::time::Duration;
+
 use crate::call::{Arguments, Call};
 use crate::control::Control;
+use crate::event::Listener;
 use crate::event::Sink;
-use crate::host::Host;
-use crate::listen::Listener;
-use crate::outside::Outside;
-use crate::plan::{Site, Surroundings};
-use crate::redact::{Redactor, Values};
-use crate::refusal::{Code, Refusal};
-use crate::registry::Registry;
+
+use crate::plan::Site;
+use crate::registry::Catalogue;
 use crate::result::ArtifactRef;
-use crate::store::kept::{KeptStore, Shelf};
-use crate::store::{Metrics, Session, Sessions, Stores};
-use crate::worker::Workers;
+use crate::run::Shared;
+use crate::store::{Metrics, Session, Stores};
+use crate::view::View;
 use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
-use std::fmt;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::file::Jail;
-
-/// Reads the environment for `env`, of the names that the project lists; the library itself never does. What may not be read is an error that says
-/// who can change that: a project cannot give itself the environment.
-pub type Environment = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync>;
-
-/// What all calls of one engine share.
-pub(crate) struct Shared {
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) workers: Arc<Workers>,
-    /// The folder tools may touch; absent where the host gave none.
-    pub(crate) jail: Option<Arc<Jail>>,
-    pub(crate) host: Arc<Host>,
-    pub(crate) sessions: Arc<Sessions>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) listeners: Arc<[Listener]>,
-    pub(crate) environment: Environment,
-    pub(crate) surroundings: Surroundings,
-    pub(crate) outside: Arc<dyn Outside>,
-    pub(crate) budget: Duration,
-    pub(crate) redactor: Redactor,
-    /// What the redactor learns.
-    pub(crate) values: Arc<Values>,
-    pub(crate) secrets: Secrets,
-    pub(crate) kept: Arc<dyn KeptStore>,
-}
-
-/// The workspace of an engine that has none: it is not there, so nothing can be opened in it.
-const NOWHERE: &str = "/nonexistent";
-
-impl Shared {
-    /// The folder tools may touch.
-    pub(crate) fn workspace(&self) -> Result<&Arc<Jail>, Refusal> {
-        self.jail.as_ref().ok_or_else(|| {
-            Refusal::new(Code::SandboxDenied, "this program has no workspace")
-                .help("the host gives one with `workspace` when it builds the engine")
-        })
-    }
-
-    /// Where plans are for.
-    pub(crate) fn site(&self) -> Site<'_> {
-        let workspace = self.jail.as_deref().map_or(Path::new(NOWHERE), Jail::root);
-        Site {
-            confines: &self.registry.confines,
-            workspace,
-            surroundings: &self.surroundings,
-        }
-    }
-
-    /// What the session of a call keeps, without what the tool wants taken out.
-    pub(super) fn shelf(&self, session: &str, tool: &str) -> Shelf {
-        let words = self.registry.find(tool).and_then(|tool| tool.words.clone());
-        Shelf::new(
-            Arc::clone(&self.kept),
-            self.redactor.clone(),
-            words,
-            session,
-        )
-    }
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
-            .field("registry", &self.registry)
-            .finish_non_exhaustive()
-    }
-}
 
 /// One call on its way. Cheap to clone.
 #[derive(Clone)]
@@ -115,7 +43,7 @@ impl Context {
         let (ctx, sent) = Self::new(shared, call);
         let stores = ctx.stores().discarded();
         let inner = Inner::new(Arc::clone(shared), ctx.call().clone());
-        let rehearsal = Rehearsal {
+        let rehearsal = DryRun {
             listeners: listener.map(Listener::new).into_iter().collect(),
             metrics: Arc::default(),
         };
@@ -141,7 +69,17 @@ impl Context {
 
     /// When all that is done for the call must be over.
     pub(super) fn ends(&self) -> Deadline {
-        self.0.ends
+        self.0
+            .ends
+            .later(Duration::from_nanos(self.0.paused.load(Ordering::Relaxed)))
+    }
+
+    /// Stops the call's clock until the guard is dropped: a person's time is not the call's.
+    pub(super) fn pause(&self) -> Pause<'_> {
+        Pause {
+            ctx: self,
+            since: Instant::now(),
+        }
     }
 
     /// The call without its arguments: those go from stage to stage.
@@ -174,8 +112,18 @@ impl Context {
             .get_or_init(|| self.session().stores(&self.call().run_id, turn()))
     }
 
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.shared().registry
+    /// The view of the call's mode.
+    pub(crate) fn view(&self) -> &View {
+        &self.0.view
+    }
+
+    pub(crate) fn catalogue(&self) -> &Catalogue {
+        &self.0.view.catalogue
+    }
+
+    /// What plans of this call start from.
+    pub(crate) fn site(&self) -> Site<'_> {
+        self.shared().site(self.view())
     }
 
     /// Takes note of where a call inside this one said that the run shall go; the first one counts.
@@ -259,12 +207,18 @@ impl Context {
 /// What is known of a call, and what else it comes to have on its way.
 pub(super) struct Inner {
     pub(super) shared: Arc<Shared>,
+    /// The view of its mode.
+    view: Arc<View>,
     session: Arc<Session>,
     pub(super) call: Call,
     started: Instant,
     /// When all that is done for it must be over.
     ends: Deadline,
-    pub(super) rehearsal: Option<Box<Rehearsal>>,
+    /// Nanoseconds in which the call waited for a person.
+    paused: AtomicU64,
+    pub(super) rehearsal: Option<Box<DryRun>>,
+    /// Why the record does not have an event of the call.
+    pub(super) unrecorded: OnceLock<StoreError>,
     /// Custom events raised by scripts whose hooks have not run yet.
     pub(super) emitted: Mutex<VecDeque<(String, Value)>>,
     /// Events that scripts raised.
@@ -294,10 +248,13 @@ impl Inner {
         let started = Instant::now();
         Self {
             session: shared.sessions.get(&call.session_id),
+            view: Arc::clone(shared.view_or_default(&call.mode)),
             started,
             ends: of_call(started, shared.budget, call.timeout),
             shared,
             call,
+            paused: AtomicU64::new(0),
+            unrecorded: OnceLock::new(),
             rehearsal: None,
             emitted: Mutex::default(),
             raised: AtomicU64::new(0),
@@ -315,7 +272,7 @@ impl Inner {
 }
 
 /// What a call that is only thought through has instead of the engine's: who listens, and what it counts.
-pub(super) struct Rehearsal {
+pub(super) struct DryRun {
     pub(super) listeners: Vec<Listener>,
     metrics: Arc<Metrics>,
 }
@@ -329,5 +286,18 @@ impl Drop for TellWhenOver<'_> {
         if let Some(over) = self.0.0.over.get() {
             over.cancel();
         }
+    }
+}
+
+/// While it is there, the call's clock stands still.
+pub(super) struct Pause<'a> {
+    ctx: &'a Context,
+    since: Instant,
+}
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        let waited = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.ctx.0.paused.fetch_add(waited, Ordering::Relaxed);
     }
 }

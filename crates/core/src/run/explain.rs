@@ -1,17 +1,21 @@
 //! Explain: the decision of every stage for a call, nothing executed.
 
 use super::admit::admit;
+use super::approve::approve;
 use super::authorize::authorize;
 use super::before::before;
-use super::context::{Context, Shared};
+use super::context::Context;
 use super::deadline::longest;
+use super::shared::Shared;
 use crate::call::{Arguments, Call};
 use crate::effect::Effects;
 use crate::event::{Delivery, Event, EventRef, Sink};
-use crate::plan::{self, Narrowing, plan_lines, plan_to_json};
+use crate::plan::{self, plan_lines, plan_to_json};
 use crate::refusal::{Code, Refusal};
-use crate::registry::{RegisteredTool, Segment};
 use crate::span::Place;
+use crate::stage::Stage;
+use crate::view::ActiveTool;
+use crate::view::Segment;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use tool_harness_sandbox::network::Domains;
@@ -47,7 +51,7 @@ pub struct Hosts {
 #[derive(Clone, Debug)]
 pub struct StageReport {
     /// Its name.
-    pub stage: &'static str,
+    pub stage: Stage,
     /// What it decided.
     pub outcome: StageOutcome,
     /// What it looked at, a line each.
@@ -82,7 +86,7 @@ impl Explanation {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let stages: Vec<Value> =
-            self.stages.iter().map(|stage| json!({"stage": stage.stage, "outcome": stage.outcome.word(), "lines": stage.lines})).collect();
+            self.stages.iter().map(|stage| json!({"stage": stage.stage.word(), "outcome": stage.outcome.word(), "lines": stage.lines})).collect();
         let effects: Vec<&str> = self.effects.names().collect();
         let mut document = match &self.outcome {
             Ok(arguments) => {
@@ -125,7 +129,13 @@ impl Explanation {
 }
 
 /// The stages a call passes before its body runs, with what they decide.
-const STAGES: [&str; 4] = ["admit", "authorize", "before", "execute"];
+const STAGES: [Stage; 5] = [
+    Stage::Admit,
+    Stage::Authorize,
+    Stage::Before,
+    Stage::Approve,
+    Stage::Execute,
+];
 
 pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
     let decided = Arc::new(Decided::default());
@@ -134,7 +144,7 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
     let outcome = rehearse(&ctx, sent, &decided, &mut stages).await;
     if let Err(refusal) = &outcome {
         let stage = STAGES[stages.len()];
-        let mut lines = if stage == "before" && all_asked(&ctx, refusal) {
+        let mut lines = if stage == Stage::Before && all_asked(&ctx, refusal) {
             decided.lines(&ctx)
         } else {
             Vec::new()
@@ -146,14 +156,14 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
             lines,
         });
     }
-    for stage in &STAGES[stages.len()..] {
+    for &stage in &STAGES[stages.len()..] {
         stages.push(StageReport {
             stage,
             outcome: StageOutcome::NotReached,
             lines: Vec::new(),
         });
     }
-    let tool = ctx.registry().find(&ctx.call().tool);
+    let tool = ctx.view().find(&ctx.call().tool);
     let reaches = |effects: Effects| {
         tool.filter(|tool| {
             !tool
@@ -162,18 +172,18 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
                 .is_empty()
         })
     };
-    let plan = |tool: &Arc<RegisteredTool>| {
+    let plan = |tool: &Arc<ActiveTool>| {
         plan::plan(
-            shared.site(),
-            &Narrowing::of(tool),
+            ctx.site(),
+            &tool.narrowing(),
             tool.limits,
             longest(&ctx, tool),
         )
     };
-    let hosts = |tool: &Arc<RegisteredTool>| {
-        let confines = &ctx.registry().confines;
+    let hosts = |tool: &Arc<ActiveTool>| {
+        let confines = &ctx.view().sandbox;
         Hosts {
-            domains: confines.hosts(&Narrowing::of(tool)),
+            domains: confines.hosts(&tool.narrowing()),
             from: confines.network_from.clone(),
         }
     };
@@ -208,7 +218,7 @@ fn cleaned(ctx: &Context, mut explanation: Explanation) -> Explanation {
 fn all_asked(ctx: &Context, refusal: &Refusal) -> bool {
     let broken = ["tool.pre", "tool.post"]
         .iter()
-        .any(|event| ctx.registry().broken_for(event).is_some());
+        .any(|event| ctx.catalogue().broken_for(event).is_some());
     !broken && !matches!(refusal.code, Code::Timeout | Code::Cancelled)
 }
 
@@ -259,7 +269,7 @@ impl Decided {
             }
         };
         let mut lines = Vec::new();
-        for segment in &ctx.registry().pre {
+        for segment in &ctx.view().pre {
             match segment {
                 Segment::Middleware(middleware) => lines.push(line("middleware", &middleware.name)),
                 Segment::Hooks(hooks) => {
@@ -292,7 +302,7 @@ async fn rehearse(
     )]);
     let authorized = authorize(ctx, admitted)?;
     let tool = Arc::clone(authorized.tool());
-    let judged = match ctx.registry().rules.len() {
+    let judged = match ctx.view().rules.len() {
         1 => "1 rule, which does not deny".to_owned(),
         rules => format!("{rules} rules, none denies"),
     };
@@ -310,6 +320,8 @@ async fn rehearse(
         ));
     }
     passed(lines);
+    let approved = approve(ctx, prepared).await?;
+    passed(vec!["no person must agree".to_owned()]);
     if tool.script.is_none() && tool.body.is_none() {
         return Err(super::execute::no_body(&tool));
     }
@@ -319,5 +331,5 @@ async fn rehearse(
         "the registered Rust body would run"
     };
     passed(vec![body.to_owned()]);
-    Ok(Value::Object(prepared.arguments().clone()))
+    Ok(Value::Object(approved.arguments().clone()))
 }

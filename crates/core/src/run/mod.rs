@@ -1,76 +1,61 @@
 //! Stage 4: a call to its result. Read this file first.
 
+mod access;
 mod admit;
-mod after;
-mod around;
+mod approve;
+mod ask;
 mod authorize;
 mod before;
-mod body;
-mod bound;
+mod builtin;
 mod chain;
+mod client;
 mod context;
-mod crossing;
 mod deadline;
-mod decision;
-mod delegate;
 mod execute;
 mod explain;
 mod finish;
-mod hold;
-mod host;
-mod inject;
-mod link;
-mod payload;
-mod place;
-mod reach;
+mod in_flight;
 mod record;
-mod redact;
-mod repair;
-mod repeat;
-mod script;
-mod secret;
+mod shared;
 mod stopwatch;
-mod stored;
 
-use crate::refusal::Code;
-use crate::refusal::Refusal;
-pub use around::Next;
 pub use chain::HookReport;
-pub use context::Environment;
 pub use explain::{Explanation, Hosts, StageOutcome, StageReport};
-pub use repair::Repair;
+pub use shared::Environment;
 
 pub(crate) use chain::{load_artifacts, run_one};
-pub(crate) use context::{Context, Shared};
-pub(crate) use delegate::{contain, judge, observe};
+pub(crate) use client::{contain, judge, observe};
+pub(crate) use context::Context;
+pub(crate) use execute::Secrets;
 pub(crate) use explain::explain;
-pub(crate) use host::On;
-pub(crate) use place::Keys;
+pub(crate) use in_flight::InFlight;
 pub(crate) use record::object;
-pub(crate) use secret::Secrets;
-pub(crate) use stored::Stored;
+pub(crate) use shared::{EngineBase, Shared};
 
 use crate::call::Call;
 use crate::isolate::caught;
+use crate::refusal::{Code, Refusal};
 use crate::result::ToolResult;
+use crate::stage::Stage;
 use admit::admit;
+use approve::{Approved, approve};
 use authorize::{Authorized, authorize};
-use before::before;
+use before::{Prepared, before};
 use execute::execute;
 use finish::{finish, refuse};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use stopwatch::{Stage, Stopwatch};
+use stopwatch::Stopwatch;
 
 /// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
 pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
     *begin(shared, call).finish().await
 }
 
-/// A call after the stages that wait for nothing. It ends once: by [`Begun::finish`], or cancelled when nobody waits for it any more.
-pub(crate) struct Begun {
+/// A call after the stages that wait for nothing. It ends once: by [`PendingCall::finish`], or cancelled when nobody waits for it any more.
+pub(crate) struct PendingCall {
     ctx: Context,
     watch: Stopwatch,
     rest: Rest,
@@ -87,24 +72,25 @@ enum Rest {
 }
 
 /// Admits and authorizes a call. Calls of a turn begin in their order, so that limits count in it.
-pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> Begun {
+pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> PendingCall {
     let (ctx, sent) = Context::new(shared, call);
     let mut watch = Stopwatch::start(&ctx);
     let judged = caught(|| {
         let admitted = admit(&ctx, sent);
         watch.lap(Stage::Admit);
-        let authorized = authorize(&ctx, admitted?);
+        let admitted = admitted.map_err(|refusal| refusal.in_stage(Stage::Admit))?;
+        let authorized = authorize(&ctx, admitted);
         watch.lap(Stage::Authorize);
-        authorized
+        authorized.map_err(|refusal| refusal.in_stage(Stage::Authorize))
     });
     let rest = match judged.unwrap_or_else(|| Err(broken())) {
         Ok(authorized) => Rest::Stages(ctx.record_started(authorized)),
         Err(refusal) => Rest::Refused(ctx.record_rejected(refuse(&ctx, refusal), &watch)),
     };
-    Begun { ctx, watch, rest }
+    PendingCall { ctx, watch, rest }
 }
 
-impl Begun {
+impl PendingCall {
     /// The result, if the call was refused.
     pub(crate) fn refused(&mut self) -> Option<Box<ToolResult>> {
         match std::mem::replace(&mut self.rest, Rest::Nothing) {
@@ -123,7 +109,7 @@ impl Begun {
             Rest::Refused(result) => return result,
             Rest::Nothing => return refuse(&self.ctx, gone()),
         };
-        let mut ending = Ending {
+        let mut ending = FinishGuard {
             call: self,
             ended: false,
         };
@@ -150,11 +136,18 @@ async fn carried_out(
     authorized: Authorized,
 ) -> Box<ToolResult> {
     ctx.heard().await;
+    if let Err(refusal) = ctx.refuse_if_unrecorded(authorized.tool()) {
+        return refuse(ctx, refusal.in_stage(Stage::Before));
+    }
     let prepared = before(ctx, authorized).await;
     watch.lap(Stage::Before);
-    match prepared {
-        Ok(prepared) => {
-            let executed = execute(ctx, prepared).await;
+    let approved = match prepared {
+        Ok(prepared) => approved(ctx, watch, prepared).await,
+        Err(refusal) => Err(refusal.in_stage(Stage::Before)),
+    };
+    match approved {
+        Ok(approved) => {
+            let executed = execute(ctx, approved).await;
             watch.lap(Stage::Execute);
             let result = finish(ctx, executed).await.result;
             watch.done(&result);
@@ -164,7 +157,21 @@ async fn carried_out(
     }
 }
 
-impl Drop for Begun {
+/// Approves a call. Most ask nobody, and those do not look at the clock for it.
+async fn approved(
+    ctx: &Context,
+    watch: &mut Stopwatch,
+    prepared: Prepared,
+) -> Result<Approved, Refusal> {
+    let is_asked = prepared.is_asked();
+    let approved = approve(ctx, prepared).await;
+    if is_asked {
+        watch.lap(Stage::Approve);
+    }
+    approved.map_err(|refusal| refusal.in_stage(Stage::Approve))
+}
+
+impl Drop for PendingCall {
     fn drop(&mut self) {
         if let Rest::Stages(_) = self.rest {
             self.ctx
@@ -174,12 +181,12 @@ impl Drop for Begun {
 }
 
 /// Sees to it that a call that nobody waits for any more has its last event, too.
-struct Ending<'a> {
-    call: &'a mut Begun,
+struct FinishGuard<'a> {
+    call: &'a mut PendingCall,
     ended: bool,
 }
 
-impl Drop for Ending<'_> {
+impl Drop for FinishGuard<'_> {
     fn drop(&mut self) {
         if !self.ended {
             self.call

@@ -1,11 +1,13 @@
 //! Stage 5: what outlives a call.
 
-pub mod kept;
+pub mod blob;
 mod memory;
+mod record;
 mod session;
 
 pub use memory::{MemoryStore, Metrics};
 pub(crate) use memory::{number, weight};
+pub use record::{Head, MemoryRecord, Record, StoreError};
 pub(crate) use session::{Admission, Session, Sessions, Stores};
 
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! A tool with its state, without its types: what the path calls.
 
-use super::{On, Tool, ToolError, ToolOutput, ToolRuntime};
+use super::{CallAccess, Tool, ToolError, ToolOutput, ToolRuntime};
 use serde_json::{Map, Value};
 use std::any::Any;
 use std::fmt;
@@ -27,7 +27,7 @@ pub(super) fn boxed(answered: Result<ToolOutput, ToolError>) -> Answered {
 
 /// A body written in Rust.
 pub(crate) trait AnyTool: Send + Sync {
-    fn call<'a>(&'a self, on: On<'a>, arguments: Map<String, Value>) -> Answer<'a>;
+    fn call<'a>(&'a self, access: &'a dyn CallAccess, arguments: Map<String, Value>) -> Answer<'a>;
 }
 
 impl fmt::Debug for dyn AnyTool {
@@ -49,8 +49,8 @@ where
     State: Send + Sync + 'static,
     Ctx: Send + Sync + 'static,
 {
-    fn call<'a>(&'a self, on: On<'a>, arguments: Map<String, Value>) -> Answer<'a> {
-        let given: &'a (dyn Any + Send + Sync) = on.user();
+    fn call<'a>(&'a self, access: &'a dyn CallAccess, arguments: Map<String, Value>) -> Answer<'a> {
+        let given: &'a (dyn Any + Send + Sync) = access.call().context.as_any();
         let Some(context) = given.downcast_ref::<Ctx>() else {
             let message = "the call was made without the context of its run";
             return Box::pin(std::future::ready(Err(Box::new(ToolError::fatal(
@@ -60,7 +60,7 @@ where
         Box::pin(async move {
             boxed(
                 self.tool
-                    .call(&self.state, ToolRuntime::new(on, context), arguments)
+                    .call(&self.state, ToolRuntime::new(access, context), arguments)
                     .await,
             )
         })

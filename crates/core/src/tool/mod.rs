@@ -18,8 +18,8 @@ pub use function::{BlockingFunction, Function, blocking, function};
 pub use output::ToolOutput;
 pub use register::RegisterError;
 pub(crate) use register::{HostTool, ask_host, unbound};
-pub(crate) use runtime::On;
 pub use runtime::ToolRuntime;
+pub(crate) use runtime::{Access, CallAccess};
 pub use spec::{Idempotency, Runs, Safety, ToolSpec};
 
 pub use crate::artifact::tool::{Inject, Limits, RetryPolicy};

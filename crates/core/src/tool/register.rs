@@ -1,14 +1,14 @@
 //! What a host registers, looked at once: whatever could surprise a call is refused here, with a type.
 
 use super::bound::{Answer, AnyTool, Bound, boxed};
-use super::{Idempotency, On, Tool, ToolError, ToolOutput, ToolSpec};
+use super::{CallAccess, Idempotency, Tool, ToolError, ToolOutput, ToolSpec};
 use crate::artifact::tool::{Annotations, Approval, Claim, DeclaredEffects, Tool as Artifact};
 use crate::artifact::{Form, Layer, Origin};
 use crate::effect::Effects;
 use crate::id::NameProblem;
 use crate::isolate::caught;
 use crate::path::within_workspace;
-use crate::redact::Words;
+use crate::redact::RedactionPatterns;
 use crate::schema::{self, CompiledSchema, Violation};
 use crate::span::Spanned;
 use crate::span::{Source, Span};
@@ -369,7 +369,7 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     if let Some((argument, _)) = spec
         .injected
         .iter()
-        .find(|(name, _)| schema::shows(&compiled.value, name))
+        .find(|(name, _)| schema::mentions(&compiled.value, name))
     {
         return Err(RegisterError::InjectedInSchema {
             tool: tool(),
@@ -406,7 +406,7 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
             known,
         });
     }
-    Words::new(spec.safety.redact.iter().map(String::as_str)).map_err(|problem| {
+    RedactionPatterns::new(spec.safety.redact.iter().map(String::as_str)).map_err(|problem| {
         RegisterError::Redact {
             tool: tool(),
             problem,
@@ -510,7 +510,7 @@ where
         F: Fn(Value) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Value, ToolError>> + Send + 'static,
     {
-        fn call<'a>(&'a self, _: On<'a>, arguments: Map<String, Value>) -> Answer<'a> {
+        fn call<'a>(&'a self, _: &'a dyn CallAccess, arguments: Map<String, Value>) -> Answer<'a> {
             let answer = (self.0)(Value::Object(arguments));
             Box::pin(async move { boxed(answer.await.map(ToolOutput::value)) })
         }

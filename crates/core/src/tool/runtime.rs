@@ -2,23 +2,63 @@
 
 use super::ToolError;
 use crate::builtin::Program;
+use crate::call::Call;
 use crate::id::{ToolCallId, ToolName};
 use crate::outside::{Ran, Request, Response};
-use crate::redact::Named;
+use crate::redact::NamedFields;
+use crate::refusal::Refusal;
 use crate::result::{ArtifactRef, ToolResult};
 use crate::store::KeyValue;
 use crate::store::StoreScope;
 use serde_json::Value;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::file::Jail;
 
-pub(crate) use crate::run::On;
+/// What a call gives its Rust tool. The path implements it; [`ToolRuntime`] is what authors see.
+pub(crate) trait CallAccess: Send + Sync {
+    /// The call, without its arguments.
+    fn call(&self) -> &Call;
+    /// The tool's canonical name.
+    fn tool_name(&self) -> &ToolName;
+    /// The fields whose values error messages must not quote.
+    fn named(&self) -> NamedFields<'_>;
+    /// How much time is left.
+    fn time_left(&self) -> Duration;
+    /// A token that is cancelled with the call, and when the call is over.
+    fn cancellation(&self) -> CancellationToken;
+    /// A key-value store that the call sees.
+    fn store(&self, scope: StoreScope) -> &dyn KeyValue;
+    /// Records how far the call is.
+    fn progress(&self, fraction: f64, message: &str);
+    /// Raises a custom event.
+    fn emit(&self, name: &str, payload: &Value);
+    /// The workspace, narrowed to what the tool may touch.
+    fn files(&self) -> Result<Arc<Jail>, Refusal>;
+    /// Runs a program in the sandbox.
+    fn run(&self, program: Program) -> Access<'_, Ran>;
+    /// Sends a request.
+    fn send(&self, request: Request, time: Duration) -> Access<'_, Response>;
+    /// Stores bytes for the session.
+    fn keep(&self, content: Vec<u8>, media_type: String) -> Access<'_, ArtifactRef>;
+    /// Reads stored bytes of the session.
+    fn read_artifact(&self, id: String, offset: u64, length: u64) -> Access<'_, Vec<u8>>;
+    /// Calls another tool through every stage.
+    fn nested<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: Value,
+    ) -> Pin<Box<dyn Future<Output = ToolResult> + Send + 'a>>;
+}
+
+/// What a tool waits for when it reaches out of its call.
+pub(crate) type Access<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refusal>> + Send + 'a>>;
 
 /// One call, as its tool sees it. Cheap to copy.
 pub struct ToolRuntime<'a, Ctx = ()> {
-    on: On<'a>,
+    access: &'a dyn CallAccess,
     context: &'a Ctx,
 }
 
@@ -31,13 +71,13 @@ impl<Ctx> Clone for ToolRuntime<'_, Ctx> {
 impl<Ctx> Copy for ToolRuntime<'_, Ctx> {}
 
 impl<'a, Ctx> ToolRuntime<'a, Ctx> {
-    pub(super) fn new(on: On<'a>, context: &'a Ctx) -> Self {
-        Self { on, context }
+    pub(super) fn new(access: &'a dyn CallAccess, context: &'a Ctx) -> Self {
+        Self { access, context }
     }
 
     /// The fields that must not be quoted.
-    pub(super) fn named(&self) -> Named<'a> {
-        self.on.named()
+    pub(super) fn named(&self) -> NamedFields<'a> {
+        self.access.named()
     }
 
     /// The run's context, as the host gave it.
@@ -49,74 +89,74 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
     /// The call's id.
     #[must_use]
     pub fn call_id(&self) -> &'a ToolCallId {
-        self.on.call_id()
+        &self.access.call().id
     }
 
     /// The tool's canonical name, whatever name it was called by.
     #[must_use]
     pub fn tool_name(&self) -> &'a ToolName {
-        self.on.tool_name()
+        self.access.tool_name()
     }
 
     /// The session's id.
     #[must_use]
     pub fn session_id(&self) -> &'a str {
-        &self.on.call().session_id
+        &self.access.call().session_id
     }
 
     /// The run's id.
     #[must_use]
     pub fn run_id(&self) -> &'a str {
-        &self.on.call().run_id
+        &self.access.call().run_id
     }
 
     /// The mode the call is made in.
     #[must_use]
     pub fn mode(&self) -> &'a str {
-        &self.on.call().mode
+        &self.access.call().mode
     }
 
     /// How much time is left. At its end the call is over, whether the tool listens or not.
     #[must_use]
     pub fn time_left(&self) -> Duration {
-        self.on.time_left()
+        self.access.time_left()
     }
 
     /// Cancelled when the call is over, for whatever reason: for what the tool started and does not wait for.
     #[must_use]
     pub fn cancellation(&self) -> CancellationToken {
-        self.on.cancellation()
+        self.access.cancellation()
     }
 
     /// The key-value store of the session (`state`), the run (`cache`) or the turn (`ctx`), which scripts see too.
     #[must_use]
     pub fn store(&self, scope: StoreScope) -> &'a dyn KeyValue {
-        self.on.store(scope)
+        self.access.store(scope)
     }
 
     /// Says how far the call is, as a fraction of 1.
     pub fn progress(&self, fraction: f64, message: &str) {
-        self.on.progress(fraction, message);
+        self.access.progress(fraction, message);
     }
 
     /// Raises the event `custom.<name>`, for sinks and hooks.
     pub fn emit(&self, name: &str, payload: &Value) {
-        self.on.emit(name, payload);
+        self.access.emit(name, payload);
     }
 
     /// The files of the workspace, as far as the tool's effects, the project and the layers above it let this tool touch them.
     pub fn files(&self) -> Result<Arc<Jail>, ToolError> {
-        Ok(self.on.files()?)
+        Ok(self.access.files()?)
     }
 
     /// Runs a program in the sandbox, under the call's plan.
     pub async fn run(&self, program: Program) -> Result<Ran, ToolError> {
-        Ok(self.on.run(program).await?)
+        Ok(self.access.run(program).await?)
     }
 
     /// Sends a request to a host that the call may reach.
     pub async fn send(&self, request: Request, time: Duration) -> Result<Response, ToolError> {
-        Ok(self.on.send(request, time).await?)
+        Ok(self.access.send(request, time).await?)
     }
 
     /// Keeps bytes, without their secrets, for this session; the result of the call lists them. Of more than 64 MiB the start is kept, and what
@@ -126,17 +166,28 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         content: impl Into<Vec<u8>>,
         media_type: &str,
     ) -> Result<ArtifactRef, ToolError> {
-        Ok(self.on.keep(content.into(), media_type.to_owned()).await?)
+        Ok(self
+            .access
+            .keep(content.into(), media_type.to_owned())
+            .await?)
     }
 
     /// At most `length` bytes of something that this session kept.
-    pub async fn kept(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, ToolError> {
-        Ok(self.on.kept(id.to_owned(), offset, length).await?)
+    pub async fn read_artifact(
+        &self,
+        id: &str,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<u8>, ToolError> {
+        Ok(self
+            .access
+            .read_artifact(id.to_owned(), offset, length)
+            .await?)
     }
 
     /// Calls another tool, through every stage like any call. It ends with this call. Where others have the places of that tool it waits, under its
     /// deadline; where whoever could make room waits for this very call, it is refused as `tool.limit`.
     pub async fn call(&self, tool: &str, arguments: Value) -> ToolResult {
-        self.on.nested(tool, arguments).await
+        self.access.nested(tool, arguments).await
     }
 }

@@ -8,7 +8,7 @@ use tool_harness::content::{Link, Media, Resource, ResourceBody};
 use tool_harness::control::Control;
 use tool_harness::middleware::{Decision, Judged, Middleware, Step};
 use tool_harness::refusal::{Code, Refusal};
-use tool_harness::store::kept::{Collected, Keeping, KeptError, KeptInMemory, KeptStore};
+use tool_harness::store::blob::{BlobError, BlobStore, BlobWriter, GcStats, MemoryBlobs};
 use tool_harness::{
     ArtifactRef, ContentBlock, Engine, Tool, ToolError, ToolMessage, ToolOutput, ToolResult,
     ToolRuntime, ToolSpec,
@@ -168,7 +168,7 @@ async fn whatever_there_is_too_much_of_is_kept_and_the_rest_is_short() {
                 "{n}"
             );
             let kept = engine
-                .shelf(SESSION)
+                .blobs(SESSION)
                 .read(&result.artifacts[0].id, 0, 1 << 20)
                 .expect("kept");
             assert!(kept.len() >= MANY - 1, "{n}: {} bytes are kept", kept.len());
@@ -322,15 +322,15 @@ async fn a_call_keeps_and_lists_a_thousand_artifacts_and_one_more_is_a_failure()
 }
 
 /// A store that takes its time.
-struct Slow(KeptInMemory);
+struct Slow(MemoryBlobs);
 
-impl KeptStore for Slow {
-    fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn Keeping>, KeptError> {
+impl BlobStore for Slow {
+    fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn BlobWriter>, BlobError> {
         std::thread::sleep(Duration::from_secs(3));
         self.0.begin(session, media_type)
     }
 
-    fn find(&self, session: &str, id: &str) -> Result<ArtifactRef, KeptError> {
+    fn find(&self, session: &str, id: &str) -> Result<ArtifactRef, BlobError> {
         self.0.find(session, id)
     }
 
@@ -340,15 +340,15 @@ impl KeptStore for Slow {
         id: &str,
         offset: u64,
         length: u64,
-    ) -> Result<Vec<u8>, KeptError> {
+    ) -> Result<Vec<u8>, BlobError> {
         self.0.read(session, id, offset, length)
     }
 
-    fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, KeptError> {
+    fn list(&self, session: &str) -> Result<Vec<ArtifactRef>, BlobError> {
         self.0.list(session)
     }
 
-    fn collect(&self) -> Result<Collected, KeptError> {
+    fn collect(&self) -> Result<GcStats, BlobError> {
         self.0.collect()
     }
 }
@@ -357,7 +357,7 @@ impl KeptStore for Slow {
 async fn a_store_that_takes_its_time_is_waited_for_no_longer_than_the_call() {
     let (engine, _) = load(
         bare()
-            .kept_in(Arc::new(Slow(KeptInMemory::default())))
+            .blobs_in(Arc::new(Slow(MemoryBlobs::default())))
             .tool(Long),
     )
     .await;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tool_harness::effect::Effects;
+use tool_harness::host::Repair;
 use tool_harness::middleware::{Middleware, TurnView};
 use tool_harness::registry::OfferedTool;
-use tool_harness::run::Repair;
 use tool_harness::tool::READER;
 use tool_harness::tool::{Inject, Limits};
 use tool_harness::{

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tool_harness::artifact::Authority;
 use tool_harness::effect::Effects;
+use tool_harness::middleware::Next;
 use tool_harness::middleware::{Around, Later, Seen};
-use tool_harness::run::Next;
 use tool_harness::tool::{Idempotency, Inject, RetryPolicy, blocking, function};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRequest, ToolResult, ToolRuntime, ToolSpec};
 

@@ -267,7 +267,7 @@ async fn the_shortest_secret_there_is_leaves_by_no_way() {
                     .iter()
                     .flat_map(|kept| {
                         engine
-                            .shelf("one")
+                            .blobs("one")
                             .read(&kept.id, 0, 1 << 10)
                             .expect("kept")
                     })

@@ -5,7 +5,7 @@
 use crate::support::bare;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use tool_harness::error::Error;
+use tool_harness::engine::Error;
 use tool_harness::tool::RegisterError;
 use tool_harness::{Arguments, Call, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 

@@ -332,9 +332,9 @@ impl TypedTool for Keeper {
                 )
                 .await?
                 .id),
-            Some(id) => {
-                Ok(String::from_utf8_lossy(&runtime.kept(&id, 0, 1000).await?).into_owned())
-            }
+            Some(id) => Ok(
+                String::from_utf8_lossy(&runtime.read_artifact(&id, 0, 1000).await?).into_owned(),
+            ),
         }
     }
 }

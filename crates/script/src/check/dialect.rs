@@ -1,9 +1,9 @@
-//! The one language: what is checked is what is run.
+//! The dialect of Starlark that both the check and the evaluator use.
 
 use starlark::environment::LibraryExtension;
 use starlark::syntax::{Dialect, DialectTypes};
 
-/// What Starlark offers beyond its standard without reaching anything: values and ways through lists.
+/// Extensions to the standard that reach nothing outside the script.
 pub(crate) const EXTENSIONS: &[LibraryExtension] = &[
     LibraryExtension::StructType,
     LibraryExtension::SetType,
@@ -12,9 +12,10 @@ pub(crate) const EXTENSIONS: &[LibraryExtension] = &[
     LibraryExtension::Partial,
 ];
 
-/// Standard Starlark with f-strings and keyword-only parameters; without `load`, types, and loops or branches at the top level.
+/// Standard Starlark with f-strings and keyword-only parameters, without `load`, types, and
+/// top-level loops and branches.
 ///
-/// The static reach is only sound without `load`: a loaded name could be anything.
+/// `reach` is sound only without `load`: a loaded name could be anything.
 pub(crate) fn dialect() -> Dialect {
     Dialect {
         enable_def: true,

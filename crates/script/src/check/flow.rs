@@ -1,12 +1,13 @@
-//! What plain assignments carry from name to name.
+//! Which values plain assignments carry from name to name.
 //!
-//! Without regard to order: a variable may hold whatever is assigned to it anywhere. That is what makes following an alias safe.
+//! The order of statements does not count: a variable may hold whatever is assigned to it anywhere.
+//! That makes it safe to follow an alias.
 
 use super::scope::{Origin, Scopes, Variable};
 use starlark::syntax::ast::{AssignP, AstExpr, AstStmt, ExprP, StmtP};
 use std::collections::{HashMap, HashSet};
 
-/// Every assignment of a value to a plain name; a conditional expression gives one flow for each branch.
+/// Every assignment to a plain name. A conditional expression is one flow per branch.
 pub(super) struct Flows<'a> {
     flows: Vec<(Variable, &'a AstExpr)>,
     aliases: HashMap<Variable, Vec<Variable>>,
@@ -28,22 +29,23 @@ impl<'a> Flows<'a> {
         all
     }
 
-    /// Every variable that may hold a value for which `starts` holds, directly or through other variables.
-    pub(super) fn carriers(&self, starts: impl Fn(&AstExpr) -> bool) -> HashSet<Variable> {
+    /// Every variable that may hold a value for which `is_source` holds, directly or through other
+    /// variables.
+    pub(super) fn carriers(&self, is_source: impl Fn(&AstExpr) -> bool) -> HashSet<Variable> {
         let from = self
             .flows
             .iter()
-            .filter(|(_, value)| starts(value))
+            .filter(|(_, value)| is_source(value))
             .map(|&(target, _)| target);
         self.closure(from.collect())
     }
 
-    /// A variable and every one it may be carried to.
+    /// A variable and every variable its value may reach.
     pub(super) fn aliases(&self, variable: Variable) -> HashSet<Variable> {
         self.closure(vec![variable])
     }
 
-    /// What is assigned to a variable.
+    /// The values assigned to a variable.
     pub(super) fn values(&self, variable: Variable) -> impl Iterator<Item = &'a AstExpr> {
         self.flows
             .iter()
@@ -71,7 +73,7 @@ impl<'a> Flows<'a> {
     }
 }
 
-/// The values a conditional expression chooses from; any other expression is its own only value.
+/// The values a conditional expression chooses from. Any other expression is its own only value.
 pub(super) fn branches<'a>(expr: &'a AstExpr, each: &mut dyn FnMut(&'a AstExpr)) {
     match &expr.node {
         ExprP::If(parts) => {

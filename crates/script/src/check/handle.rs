@@ -1,4 +1,4 @@
-//! The function a hook is entered at, and what it returns.
+//! A hook's `handle` function, and what it returns.
 
 use super::flow::branches;
 use super::mentions::Mentions;
@@ -10,14 +10,13 @@ use starlark::syntax::ast::{
 use starlark_syntax::syntax::top_level_stmts::top_level_stmts;
 use tool_harness::span::Source;
 
-/// The name of the function.
 const HANDLE: &str = "handle";
-/// What a decision can say.
+/// The actions of a decision.
 const ACTIONS: [&str; 6] = ["allow", "continue", "block", "modify", "ask", "delegate"];
 
-/// `handle`, as a `def` or a lambda with that name.
+/// `handle`, as a `def` or as a lambda assigned to that name.
 #[derive(Clone, Copy)]
-pub(super) struct Handle<'a> {
+pub(super) struct HandleFunction<'a> {
     params: &'a [AstParameter],
     body: Body<'a>,
 }
@@ -28,8 +27,8 @@ enum Body<'a> {
     Value(&'a AstExpr),
 }
 
-impl<'a> Handle<'a> {
-    /// The first one of a script.
+impl<'a> HandleFunction<'a> {
+    /// The first `handle` of a script.
     pub(super) fn of(script: &'a AstStmt) -> Option<Self> {
         top_level_stmts(script)
             .into_iter()
@@ -55,7 +54,7 @@ impl<'a> Handle<'a> {
             })
     }
 
-    /// The name of a parameter, counted from zero.
+    /// The name of a parameter, counting from zero.
     pub(super) fn parameter(&self, index: usize) -> Option<&'a AstAssignIdent> {
         self.params
             .iter()
@@ -63,28 +62,28 @@ impl<'a> Handle<'a> {
             .nth(index)
     }
 
-    /// Literals it returns that are no decision.
+    /// The literals it returns that are not decisions.
     pub(super) fn odd_returns(&self, scopes: &Scopes, source: &Source) -> Mentions {
-        let mut judged = Returns {
+        let mut check = ReturnCheck {
             scopes,
             source,
             odd: Mentions::default(),
         };
         match self.body {
-            Body::Block(block) => judged.stmt(block),
-            Body::Value(value) => judged.value(value),
+            Body::Block(block) => check.stmt(block),
+            Body::Value(value) => check.value(value),
         }
-        judged.odd
+        check.odd
     }
 }
 
-struct Returns<'s> {
+struct ReturnCheck<'s> {
     scopes: &'s Scopes,
     source: &'s Source,
     odd: Mentions,
 }
 
-impl Returns<'_> {
+impl ReturnCheck<'_> {
     fn stmt(&mut self, stmt: &AstStmt) {
         match &stmt.node {
             StmtP::Return(Some(value)) => self.value(value),
@@ -97,7 +96,7 @@ impl Returns<'_> {
     fn value(&mut self, value: &AstExpr) {
         branches(value, &mut |value| match &value.node {
             ExprP::Dict(entries) => self.dict(value, entries),
-            _ if self.is_literal(value) => self.odd.note(self.written(value), at(value)),
+            _ if self.is_literal(value) => self.odd.note(self.source_line(value), at(value)),
             _ => {}
         });
     }
@@ -109,10 +108,10 @@ impl Returns<'_> {
         match (action, entries.first()) {
             (Some((_, value)), _) => branches(value, &mut |value| self.action(value)),
             (None, None) => self.odd.note("{}", at(dict)),
-            // A computed key may turn out to be `action`.
+            // A computed key may evaluate to `action`.
             (None, Some((first, _))) if entries.iter().all(|(key, _)| self.is_literal(key)) => {
                 let name =
-                    text(first).map_or_else(|| self.written(first), |text| text.node.clone());
+                    text(first).map_or_else(|| self.source_line(first), |text| text.node.clone());
                 self.odd.note(name, at(first));
             }
             (None, Some(_)) => {}
@@ -125,7 +124,7 @@ impl Returns<'_> {
             Some(action) => self.odd.note(format!("action: {}", action.node), at(value)),
             None if self.is_literal(value) => self
                 .odd
-                .note(format!("action: {}", self.written(value)), at(value)),
+                .note(format!("action: {}", self.source_line(value)), at(value)),
             None => {}
         }
     }
@@ -142,8 +141,8 @@ impl Returns<'_> {
         }
     }
 
-    /// The first line of the text as it stands in the script.
-    fn written(&self, value: &AstExpr) -> String {
+    /// The first line of the expression's source.
+    fn source_line(&self, value: &AstExpr) -> String {
         let text = self
             .source
             .text

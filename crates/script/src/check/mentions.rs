@@ -1,4 +1,4 @@
-//! Texts with the first place they were seen at.
+//! Texts with the place of their first mention.
 
 use std::collections::BTreeMap;
 use tool_harness::facts::Named;
@@ -9,25 +9,25 @@ use tool_harness::span::Source;
 pub(super) struct Mentions(BTreeMap<String, usize>);
 
 impl Mentions {
-    /// Records a text at a byte offset; an earlier mention stays.
-    pub(super) fn note(&mut self, text: impl Into<String>, at: usize) {
-        let first = self.0.entry(text.into()).or_insert(at);
-        *first = at.min(*first);
+    /// Records a text at a byte offset. An earlier mention wins.
+    pub(super) fn note(&mut self, text: impl Into<String>, offset: usize) {
+        let first = self.0.entry(text.into()).or_insert(offset);
+        *first = offset.min(*first);
     }
 
-    /// In source order; what was seen at one place is in the order of its text.
+    /// In source order. Texts at the same place are sorted.
     pub(super) fn into_named(self, source: &Source) -> Vec<Named> {
         let mut all: Vec<(String, usize)> = self.0.into_iter().collect();
-        all.sort_by_key(|&(_, at)| at);
+        all.sort_by_key(|&(_, offset)| offset);
         all.into_iter()
-            .map(|(text, at)| named(source, text, at))
+            .map(|(text, offset)| named(source, text, offset))
             .collect()
     }
 }
 
 /// A text with the line and column of a byte offset.
-pub(super) fn named(source: &Source, name: impl Into<String>, at: usize) -> Named {
-    let position = source.position(at);
+pub(super) fn named(source: &Source, name: impl Into<String>, offset: usize) -> Named {
+    let position = source.position(offset);
     Named {
         name: name.into(),
         line: position.line,

@@ -1,20 +1,20 @@
-//! The static facts of a script, read from its syntax tree.
+//! Static facts about a script, read from its syntax tree.
 //!
-//! One file per finding; `scope` and `flow` are what they share. Nothing is evaluated: parsing and walking alone. It runs in a worker all the same,
-//! for the parser recurses.
+//! One file per kind of fact; they share `scope`, `flow` and `tree`. Nothing is evaluated. It still
+//! runs in a worker, because the parser recurses.
 
-mod demanded;
 pub(crate) mod dialect;
 mod flow;
 mod functions;
 mod handle;
-mod known;
 mod mentions;
-pub(crate) mod nesting;
+mod nesting;
 mod payload;
+pub(crate) mod predeclared;
 mod pure;
 mod reach;
 mod recursion;
+mod required_arguments;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -22,10 +22,10 @@ mod tree;
 
 use dialect::dialect;
 use flow::Flows;
-use handle::Handle;
-use known::Known;
+use handle::HandleFunction;
 use mentions::named;
-use payload::{Given, payload};
+use payload::{PayloadSource, payload};
+use predeclared::Predeclared;
 use scope::Scopes;
 use starlark::syntax::AstModule;
 use starlark::syntax::ast::AstStmt;
@@ -33,10 +33,11 @@ use tool_harness::builtin::Module;
 use tool_harness::facts::{Facts, Named, ScriptKind};
 use tool_harness::span::Source;
 
-/// The longest script that is looked at, in bytes.
+/// The longest script that is accepted, in bytes.
 pub const SOURCE_LIMIT: usize = 1 << 20;
 
-/// What can be said about a script without running it, when it may call these modules.
+/// Collects what can be said about a script without running it. `modules` are the built-ins it may
+/// call.
 #[must_use]
 pub fn facts(kind: ScriptKind, source: &str, modules: &[&Module]) -> Facts {
     match parse(source) {
@@ -44,7 +45,7 @@ pub fn facts(kind: ScriptKind, source: &str, modules: &[&Module]) -> Facts {
             kind,
             module.statement(),
             &Source::new("script", source),
-            &Known::new(kind, modules),
+            &Predeclared::new(kind, modules),
         ),
         Err(problem) => Facts {
             syntax: Some(problem),
@@ -53,10 +54,10 @@ pub fn facts(kind: ScriptKind, source: &str, modules: &[&Module]) -> Facts {
     }
 }
 
-fn read(kind: ScriptKind, script: &AstStmt, source: &Source, known: &Known) -> Facts {
+fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Predeclared) -> Facts {
     let scopes = Scopes::of(script);
     let flows = Flows::of(script, &scopes);
-    let reach = reach::reach(script, &scopes, &flows, known);
+    let reach = reach::reach(script, &scopes, &flows, predeclared);
     let mut facts = Facts {
         functions: functions::functions(script, source),
         reaches: reach.reaches.into_named(source),
@@ -65,46 +66,48 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, known: &Known) -> F
         recursion: recursion::recursion(script, &scopes).into_named(source),
         ..Facts::default()
     };
-    let given = match kind {
+    let origin = match kind {
         ScriptKind::Tool => {
-            facts.demanded = demanded::demanded(script).into_named(source);
+            facts.required_arguments =
+                required_arguments::required_arguments(script).into_named(source);
             return facts;
         }
-        ScriptKind::Hook => Given::Hook(Handle::of(script)),
-        ScriptKind::When => Given::When,
+        ScriptKind::Hook => PayloadSource::Hook(HandleFunction::of(script)),
+        ScriptKind::When => PayloadSource::When,
     };
-    let read = payload(script, &scopes, &flows, &given);
+    let read = payload(script, &scopes, &flows, &origin);
     facts.payload_keys = read.keys.into_named(source);
     facts.compared_names = read.compared.into_named(source);
-    match given {
-        Given::Hook(handle) => {
+    match origin {
+        PayloadSource::Hook(handle) => {
             facts.odd_returns = handle
                 .map(|handle| handle.odd_returns(&scopes, source).into_named(source))
                 .unwrap_or_default();
         }
-        Given::When => facts.impure = pure::impure(script, &scopes, known, &facts.reaches, source),
+        PayloadSource::When => {
+            facts.impure = pure::impure(script, &scopes, predeclared, &facts.reaches, source)
+        }
     }
     facts
 }
 
-/// The syntax tree, or why there is none.
-fn parse(source: &str) -> Result<AstModule, Named> {
+/// Refuses a source that is too long, or that nests too deeply for the recursive parser.
+pub(crate) fn bounds(source: &str) -> Result<(), Named> {
+    let refuse = |why: String, offset| Err(named(&Source::new("script", source), why, offset));
     if source.len() > SOURCE_LIMIT {
-        return Err(Named {
-            name: format!("longer than {SOURCE_LIMIT} bytes"),
-            line: 1,
-            column: 1,
-        });
+        return refuse(format!("longer than {SOURCE_LIMIT} bytes"), 0);
     }
-    if let Some(at) = nesting::too_deep(source) {
-        return Err(named(
-            &Source::new("script", source),
-            "nested too deeply",
-            at,
-        ));
+    match nesting::too_deep(source) {
+        Some(offset) => refuse("nested too deeply".to_owned(), offset),
+        None => Ok(()),
     }
+}
+
+/// The syntax tree, or the parser's message and its place.
+fn parse(source: &str) -> Result<AstModule, Named> {
+    bounds(source)?;
     AstModule::parse("script", source.to_owned(), &dialect()).map_err(|error| {
-        let at = error
+        let offset = error
             .span()
             .map_or(0, |span| span.span.begin().get() as usize);
         let message = error.without_diagnostic().to_string();
@@ -112,7 +115,7 @@ fn parse(source: &str) -> Result<AstModule, Named> {
         named(
             &Source::new("script", source),
             message.strip_prefix("Parse error: ").unwrap_or(message),
-            at,
+            offset,
         )
     })
 }

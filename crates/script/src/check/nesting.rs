@@ -1,15 +1,17 @@
-//! How deep a script nests, from its tokens alone.
+//! How deeply a script nests, counted over its tokens.
 //!
-//! The parser, and everything that walks or drops its tree, recurses. This looks first, without recursion, so that a script made to exhaust the
-//! stack gets a place and a reason instead of a dead worker.
+//! The parser, and everything that walks or drops its tree, recurses. This check comes first and
+//! does not, so that a script made to exhaust the stack gets a message with a place instead of
+//! killing the worker.
 
 use super::dialect::dialect;
 use starlark::codemap::CodeMap;
 use starlark_syntax::lexer::{Lexer, Token};
 
-/// Brackets and blocks inside each other.
+/// The most brackets and blocks inside each other.
 const LEVELS: usize = 200;
-/// Operators, calls and attributes in one expression, with those around it: `a + b + c` is a tree three deep.
+/// The most operators, calls and attributes in one expression and those around it: `a + b + c` is a
+/// tree three deep.
 const LINKS: usize = 1000;
 
 /// One open bracket or block.
@@ -17,12 +19,14 @@ const LINKS: usize = 1000;
 struct Level {
     /// Links since the last separator.
     links: usize,
-    /// Links that a separator does not end: `lambda a, b:` has commas of its own, and each `elif` nests in the one before it.
+    /// Links that a separator does not end: `lambda a, b:` has commas of its own, and each `elif`
+    /// nests in the one before it.
     kept: usize,
 }
 
-/// The byte offset at which a script nests too deeply, if it does. What does not lex is left to the parser.
-pub(crate) fn too_deep(source: &str) -> Option<usize> {
+/// The byte offset at which a script nests too deeply, if it does. Lexical errors are left to the
+/// parser.
+pub(super) fn too_deep(source: &str) -> Option<usize> {
     let dialect = dialect();
     let mut lexer = Lexer::new(
         source,
@@ -32,7 +36,7 @@ pub(crate) fn too_deep(source: &str) -> Option<usize> {
     let mut levels = vec![Level::default()];
     let mut links = 0;
     let mut line_starts = true;
-    while let Some(Ok((at, token, _))) = lexer.next() {
+    while let Some(Ok((offset, token, _))) = lexer.next() {
         if line_starts
             && !matches!(
                 token,
@@ -77,7 +81,7 @@ pub(crate) fn too_deep(source: &str) -> Option<usize> {
             _ => {}
         }
         if levels.len() > LEVELS + 1 || links > LINKS {
-            return Some(at);
+            return Some(offset);
         }
     }
     None

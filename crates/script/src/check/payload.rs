@@ -1,7 +1,7 @@
-//! What a hook reads from its payload, and the tool names it compares with.
+//! The keys a hook reads from its payload, and the texts it compares with the tool's name.
 
 use super::flow::Flows;
-use super::handle::Handle;
+use super::handle::HandleFunction;
 use super::mentions::Mentions;
 use super::scope::{Origin, Scopes, Variable};
 use super::tree::{at, each_expr, key_read, text};
@@ -9,53 +9,52 @@ use starlark::codemap::Spanned;
 use starlark::syntax::ast::{AstExpr, AstStmt, BinOp, ExprP};
 use std::collections::HashSet;
 
-/// The name `when` knows the payload by.
+/// The payload's name in a `when`.
 const PAYLOAD: &str = "payload";
 /// The keys that hold the called tool's name.
 const NAMES: [&str; 2] = ["name", "tool_name"];
 
-/// What was found.
+/// The findings.
 #[derive(Default)]
 pub(super) struct Payload {
-    /// Literal keys, and `tool.name`.
+    /// Literal keys, and `tool.name` for `payload["tool"]["name"]`.
     pub(super) keys: Mentions,
     /// Texts compared with the tool's name.
     pub(super) compared: Mentions,
 }
 
-/// Where the payload comes from.
-pub(super) enum Given<'a> {
-    /// The second parameter of `handle`.
-    Hook(Option<Handle<'a>>),
-    /// The name that a `when` is given.
+/// How the script gets its payload.
+pub(super) enum PayloadSource<'a> {
+    /// As the second parameter of `handle`.
+    Hook(Option<HandleFunction<'a>>),
+    /// As the variable `payload` of a `when`.
     When,
 }
 
-/// Reads a whole script.
 pub(super) fn payload<'a>(
     script: &'a AstStmt,
     scopes: &Scopes,
     flows: &Flows<'a>,
-    given: &Given,
+    origin: &PayloadSource,
 ) -> Payload {
-    let payloads = match given {
-        Given::Hook(handle) => match handle
+    let payloads = match origin {
+        PayloadSource::Hook(handle) => match handle
             .as_ref()
             .and_then(|handle| handle.parameter(1))
             .and_then(|name| scopes.bound(name))
         {
-            Some(variable) => Holders {
+            Some(variable) => PayloadNames {
                 free: None,
                 variables: flows.aliases(variable),
             },
             None => return Payload::default(),
         },
-        Given::When => Holders {
+        PayloadSource::When => PayloadNames {
             free: Some(PAYLOAD),
             variables: HashSet::new(),
         },
     };
-    let mut reading = Reading {
+    let mut reading = PayloadReader {
         scopes,
         flows,
         payloads,
@@ -69,16 +68,16 @@ pub(super) fn payload<'a>(
     reading.found
 }
 
-/// The names something goes by.
-struct Holders {
+/// The names that stand for the payload.
+struct PayloadNames {
     free: Option<&'static str>,
     variables: HashSet<Variable>,
 }
 
-struct Reading<'s, 'a> {
+struct PayloadReader<'s, 'a> {
     scopes: &'s Scopes,
     flows: &'s Flows<'a>,
-    payloads: Holders,
+    payloads: PayloadNames,
     /// Variables that may hold `payload["tool"]`.
     tools: HashSet<Variable>,
     /// Variables that may hold the tool's name.
@@ -86,7 +85,7 @@ struct Reading<'s, 'a> {
     found: Payload,
 }
 
-impl<'a> Reading<'_, 'a> {
+impl<'a> PayloadReader<'_, 'a> {
     fn expr(&mut self, expr: &'a AstExpr) {
         if let Some(key) = self.payload_key(expr) {
             self.found.keys.note(&key.node, at(key));
@@ -111,7 +110,7 @@ impl<'a> Reading<'_, 'a> {
         }
     }
 
-    /// A list, tuple or dict literal, or a variable that only ever holds one such literal.
+    /// Handles a list, tuple or dict literal, or a variable that only ever holds one such literal.
     fn compared_with_elements(&mut self, with: &'a AstExpr) {
         match &with.node {
             ExprP::List(elements) | ExprP::Tuple(elements) => {
@@ -150,17 +149,17 @@ impl<'a> Reading<'_, 'a> {
 
     fn is_tool(&self, expr: &AstExpr) -> bool {
         self.payload_key(expr).is_some_and(|key| key.node == "tool")
-            || self.is_held(expr, &self.tools)
+            || self.is_among(expr, &self.tools)
     }
 
     fn is_name(&self, expr: &AstExpr) -> bool {
         self.payload_key(expr)
             .is_some_and(|key| NAMES.contains(&key.node.as_str()))
             || self.tool_key(expr).is_some()
-            || self.is_held(expr, &self.names)
+            || self.is_among(expr, &self.names)
     }
 
-    fn is_held(&self, expr: &AstExpr, by: &HashSet<Variable>) -> bool {
-        matches!(self.scopes.origin_of(expr), Some(Origin::Bound(variable)) if by.contains(&variable))
+    fn is_among(&self, expr: &AstExpr, variables: &HashSet<Variable>) -> bool {
+        matches!(self.scopes.origin_of(expr), Some(Origin::Bound(variable)) if variables.contains(&variable))
     }
 }

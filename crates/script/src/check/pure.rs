@@ -1,7 +1,7 @@
-//! Whether a `when` is one expression that does nothing.
+//! Whether a `when` is one pure expression.
 
-use super::known::Known;
 use super::mentions::named;
+use super::predeclared::Predeclared;
 use super::scope::{Origin, Scopes};
 use super::tree::{at, each_expr};
 use starlark::syntax::ast::{AstStmt, StmtP};
@@ -9,14 +9,14 @@ use starlark_syntax::syntax::top_level_stmts::top_level_stmts;
 use tool_harness::facts::Named;
 use tool_harness::span::Source;
 
-/// Globals that do something though they reach nothing.
-const ACTING: [&str; 2] = ["print", "fail"];
+/// Globals that reach no built-in and still have an effect.
+const IMPURE_GLOBALS: [&str; 2] = ["print", "fail"];
 
-/// Why it is not, at the first place that shows it.
+/// The first reason why it is not, with its place.
 pub(super) fn impure(
     script: &AstStmt,
     scopes: &Scopes,
-    known: &Known,
+    predeclared: &Predeclared,
     reaches: &[Named],
     source: &Source,
 ) -> Option<Named> {
@@ -38,12 +38,12 @@ pub(super) fn impure(
     }
     let reached = reaches
         .iter()
-        .filter(|reached| !known.is_pure(&reached.name))
+        .filter(|reached| !predeclared.is_pure(&reached.name))
         .cloned();
     let mut reasons: Vec<Named> = reached.collect();
     each_expr(script, &mut |expr| {
         if let Some(Origin::Free(name)) = scopes.origin_of(expr)
-            && ACTING.contains(&name)
+            && IMPURE_GLOBALS.contains(&name)
         {
             reasons.push(named(source, name, at(expr)));
         }

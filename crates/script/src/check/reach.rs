@@ -1,53 +1,59 @@
-//! Which built-ins a script can reach, and which names lead nowhere.
+//! Which built-ins a script can reach, and which names mean nothing.
 //!
-//! A namespace is only ever obtained by evaluating its name, so it is enough to look at each place that does: `fs.read` reaches one call, `x = fs`
-//! is followed to wherever `x` is used, and anything else (an argument, an element, a return value, a default) reaches every call of `fs`.
-//! This holds while built-ins are globals of the interpreter, there is no `load`, and no built-in returns a namespace.
+//! A script can get hold of a namespace only by evaluating its name, so it is enough to look at
+//! each place that does: `fs.read` reaches one built-in, `x = fs` is followed to every use of `x`,
+//! and anything else (an argument, an element, a return value, a default) reaches every built-in of
+//! `fs`. This is sound as long as built-ins are globals of the interpreter, there is no `load`, and
+//! no built-in returns a namespace.
 
 use super::flow::Flows;
-use super::known::{Known, is_standard};
 use super::mentions::Mentions;
+use super::predeclared::{Predeclared, is_standard};
 use super::scope::{Origin, Scopes, Variable};
 use super::tree::at;
 use starlark::syntax::ast::{AssignP, AstExpr, AstStmt, ExprP, StmtP};
 use starlark_syntax::syntax::uniplate::Visit;
 use std::collections::HashMap;
 
-/// What was found.
+/// The findings.
 #[derive(Default)]
 pub(super) struct Reach {
-    /// Built-ins, as `fs.read` or `env`.
+    /// Built-ins, such as `fs.read` or `env`.
     pub(super) reaches: Mentions,
-    /// Free names that stand for nothing.
+    /// Names that are neither bound nor predeclared.
     pub(super) unknown_names: Mentions,
-    /// Members that a namespace does not have.
+    /// Members that a namespace does not have, such as `fs.raed`.
     pub(super) unknown_members: Mentions,
 }
 
-/// Reads a whole script.
-pub(super) fn reach(script: &AstStmt, scopes: &Scopes, flows: &Flows, known: &Known) -> Reach {
-    let mut held: HashMap<Variable, Vec<&str>> = HashMap::new();
-    for name in known.spaces() {
+pub(super) fn reach(
+    script: &AstStmt,
+    scopes: &Scopes,
+    flows: &Flows,
+    predeclared: &Predeclared,
+) -> Reach {
+    let mut holders: HashMap<Variable, Vec<&str>> = HashMap::new();
+    for name in predeclared.namespaces() {
         for variable in flows.carriers(|value| scopes.origin_of(value) == Some(Origin::Free(name)))
         {
-            held.entry(variable).or_default().push(name);
+            holders.entry(variable).or_default().push(name);
         }
     }
-    let mut walk = Walk {
+    let mut walk = ReachWalk {
         scopes,
-        known,
-        held,
+        predeclared,
+        holders,
         found: Reach::default(),
     };
     walk.stmt(script);
     walk.found
 }
 
-struct Walk<'s, 'm> {
+struct ReachWalk<'s, 'm> {
     scopes: &'s Scopes,
-    known: &'s Known<'m>,
+    predeclared: &'s Predeclared<'m>,
     /// The namespaces each variable may hold.
-    held: HashMap<Variable, Vec<&'m str>>,
+    holders: HashMap<Variable, Vec<&'m str>>,
     found: Reach,
 }
 
@@ -59,12 +65,12 @@ enum Use<'a> {
     /// `name(...)`.
     Call,
     /// `other = name`, which [`Flows`] follows.
-    Carried,
+    Assigned,
     /// Any other way.
     Value,
 }
 
-impl Walk<'_, '_> {
+impl ReachWalk<'_, '_> {
     fn stmt(&mut self, stmt: &AstStmt) {
         match &stmt.node {
             StmtP::Assign(AssignP { lhs, rhs, .. }) if self.scopes.target(lhs).is_some() => {
@@ -77,7 +83,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A value given to a plain name. It must let through exactly what [`Flows`] follows.
+    /// Handles a value assigned to a plain name. It must pass over exactly what [`Flows`] follows.
     fn assigned(&mut self, value: &AstExpr) {
         match &value.node {
             ExprP::If(parts) => {
@@ -86,7 +92,7 @@ impl Walk<'_, '_> {
                 self.assigned(&parts.2);
             }
             ExprP::Identifier(ident) => {
-                self.used(self.scopes.origin(ident), Use::Carried, at(ident))
+                self.used(self.scopes.origin(ident), Use::Assigned, at(ident))
             }
             _ => self.expr(value),
         }
@@ -115,59 +121,59 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn used(&mut self, origin: Origin, how: Use, at: usize) {
+    fn used(&mut self, origin: Origin, how: Use, offset: usize) {
         match origin {
-            Origin::Free(name) => self.free(name, how, at),
+            Origin::Free(name) => self.free(name, how, offset),
             Origin::Bound(variable) => {
-                for space in self.held.get(&variable).cloned().unwrap_or_default() {
-                    self.space(space, how, at);
+                for namespace in self.holders.get(&variable).cloned().unwrap_or_default() {
+                    self.namespace(namespace, how, offset);
                 }
             }
         }
     }
 
-    fn free(&mut self, name: &str, how: Use, at: usize) {
-        let Some(space) = self.known.space(name) else {
-            if self.known.is_global(name) {
-                self.found.reaches.note(name, at);
-            } else if !self.known.has(name) {
-                self.found.unknown_names.note(name, at);
+    fn free(&mut self, name: &str, how: Use, offset: usize) {
+        let Some(namespace) = self.predeclared.namespace(name) else {
+            if self.predeclared.is_global(name) {
+                self.found.reaches.note(name, offset);
+            } else if !self.predeclared.has(name) {
+                self.found.unknown_names.note(name, offset);
             }
             return;
         };
         if let Use::Member(member) = how
-            && !space.has(member)
+            && !namespace.has(member)
         {
             self.found
                 .unknown_members
-                .note(format!("{name}.{member}"), at);
+                .note(format!("{name}.{member}"), offset);
         }
-        self.space(name, how, at);
+        self.namespace(name, how, offset);
     }
 
-    /// A use of a namespace, by its own name or through a variable that may hold it.
-    fn space(&mut self, name: &str, how: Use, at: usize) {
-        let Some(space) = self.known.space(name) else {
+    /// Handles a use of a namespace, by its name or through a variable that may hold it.
+    fn namespace(&mut self, name: &str, how: Use, offset: usize) {
+        let Some(namespace) = self.predeclared.namespace(name) else {
             return;
         };
-        let callable = self.known.is_global(name);
+        let callable = self.predeclared.is_global(name);
         match how {
             Use::Member(member) => {
-                if space.has_call(member) {
-                    self.found.reaches.note(format!("{name}.{member}"), at);
+                if namespace.has_call(member) {
+                    self.found.reaches.note(format!("{name}.{member}"), offset);
                 }
             }
-            // A carried callable counts at once: `run = log` is called by the harness, where no use of `run` is seen.
-            Use::Call | Use::Carried if callable => self.found.reaches.note(name, at),
-            Use::Carried => {}
-            // `hash("x")` is Starlark's own function, of which `hash.sha256` is no part.
+            // An assigned callable counts at once: the harness calls `run` in `run = log`.
+            Use::Call | Use::Assigned if callable => self.found.reaches.note(name, offset),
+            Use::Assigned => {}
+            // `hash("x")` calls Starlark's own function, not the built-in module.
             Use::Call if is_standard(name) => {}
             Use::Call | Use::Value => {
-                for call in space.calls() {
-                    self.found.reaches.note(format!("{name}.{call}"), at);
+                for call in namespace.calls() {
+                    self.found.reaches.note(format!("{name}.{call}"), offset);
                 }
                 if callable {
-                    self.found.reaches.note(name, at);
+                    self.found.reaches.note(name, offset);
                 }
             }
         }

@@ -1,6 +1,7 @@
-//! Functions that call themselves, directly or in a circle.
+//! Functions that call themselves, directly or in a cycle.
 //!
-//! Only calls by name are followed; a function passed as a value is stopped at run time by the frame limit.
+//! Only calls by name are followed. Recursion through a function value hits the call stack limit at
+//! run time.
 
 use super::mentions::Mentions;
 use super::scope::{Origin, Scopes, Variable};
@@ -12,7 +13,8 @@ use starlark_syntax::syntax::uniplate::Visit;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
-/// Each function that can come back to itself is in at least one circle; circles start at their first function in the source.
+/// Cycles of calls, each from its first function in the source. Every function that can call itself
+/// is in at least one.
 pub(super) fn recursion(script: &AstStmt, scopes: &Scopes) -> Mentions {
     let mut graph = Graph {
         scopes,
@@ -22,9 +24,9 @@ pub(super) fn recursion(script: &AstStmt, scopes: &Scopes) -> Mentions {
     };
     graph.stmt(script);
     let mut found = Mentions::default();
-    for circle in graph.circles() {
-        if let Some(&(start, first)) = circle.first() {
-            let mut text: Vec<&str> = circle.iter().map(|&(_, name)| name).collect();
+    for cycle in graph.cycles() {
+        if let Some(&(start, first)) = cycle.first() {
+            let mut text: Vec<&str> = cycle.iter().map(|&(_, name)| name).collect();
             text.push(first);
             found.note(text.join(" -> "), start);
         }
@@ -32,14 +34,14 @@ pub(super) fn recursion(script: &AstStmt, scopes: &Scopes) -> Mentions {
     found
 }
 
-/// A function as where its name first stands, and the name: the order of these is the order of the source.
+/// A function: the byte offset of its name, and the name. Nodes sort in source order.
 type Node<'a> = (usize, &'a str);
 
 struct Graph<'a> {
     scopes: &'a Scopes,
     functions: HashMap<Variable, Node<'a>>,
     calls: BTreeSet<(Variable, Variable)>,
-    /// The innermost function that has a name; a call in a lambda without one is its.
+    /// The innermost named function. Calls in an anonymous lambda count as its own.
     within: Option<Variable>,
 }
 
@@ -68,10 +70,10 @@ impl<'a> Graph<'a> {
 
     fn expr(&mut self, expr: &'a AstExpr) {
         if let ExprP::Call(callee, _) = &expr.node
-            && let (Some(Origin::Bound(called)), Some(caller)) =
+            && let (Some(Origin::Bound(callee)), Some(caller)) =
                 (self.scopes.origin_of(callee), self.within)
         {
-            self.calls.insert((caller, called));
+            self.calls.insert((caller, callee));
         }
         expr.node.visit_expr(|child| self.expr(child));
     }
@@ -94,49 +96,50 @@ impl<'a> Graph<'a> {
         self.within = outer;
     }
 
-    /// Every function that calls itself, and then circles of several until each function on one is named.
-    fn circles(&self) -> BTreeSet<Vec<Node<'a>>> {
+    /// Every function that calls itself, and enough longer cycles to name each function on one.
+    fn cycles(&self) -> BTreeSet<Vec<Node<'a>>> {
         let mut edges: BTreeMap<Node, BTreeSet<Node>> = BTreeMap::new();
-        let mut circles = BTreeSet::new();
-        for (caller, called) in &self.calls {
-            let (Some(&caller), Some(&called)) =
-                (self.functions.get(caller), self.functions.get(called))
+        let mut cycles = BTreeSet::new();
+        for (caller, callee) in &self.calls {
+            let (Some(&caller), Some(&callee)) =
+                (self.functions.get(caller), self.functions.get(callee))
             else {
                 continue;
             };
-            if caller == called {
-                circles.insert(vec![caller]);
+            if caller == callee {
+                cycles.insert(vec![caller]);
             } else {
-                edges.entry(caller).or_default().insert(called);
+                edges.entry(caller).or_default().insert(callee);
             }
         }
         trim(&mut edges);
         let mut covered = HashSet::new();
         for &start in edges.keys() {
             if !covered.contains(&start)
-                && let Some(mut circle) = shortest(start, &edges)
+                && let Some(mut cycle) = shortest(start, &edges)
             {
-                covered.extend(circle.iter().copied());
-                let first = circle
+                covered.extend(cycle.iter().copied());
+                let first = cycle
                     .iter()
                     .enumerate()
                     .min_by_key(|&(_, node)| node)
                     .map_or(0, |(index, _)| index);
-                circle.rotate_left(first);
-                circles.insert(circle);
+                cycle.rotate_left(first);
+                cycles.insert(cycle);
             }
         }
-        circles
+        cycles
     }
 }
 
-/// Takes away functions that lead to no circle, so that a large script without recursion costs one pass over its calls.
+/// Removes functions that lead to no cycle, so that a large script without recursion costs one pass
+/// over its calls.
 fn trim<'a>(edges: &mut BTreeMap<Node<'a>, BTreeSet<Node<'a>>>) {
     let mut callers: HashMap<Node, Vec<Node>> = HashMap::new();
-    for (&caller, called) in &*edges {
-        called
+    for (&caller, callees) in &*edges {
+        callees
             .iter()
-            .for_each(|&called| callers.entry(called).or_default().push(caller));
+            .for_each(|&callee| callers.entry(callee).or_default().push(caller));
     }
     let mut ends: Vec<Node> = callers
         .keys()
@@ -145,9 +148,9 @@ fn trim<'a>(edges: &mut BTreeMap<Node<'a>, BTreeSet<Node<'a>>>) {
         .collect();
     while let Some(end) = ends.pop() {
         for caller in callers.remove(&end).unwrap_or_default() {
-            if let Some(called) = edges.get_mut(&caller) {
-                called.remove(&end);
-                if called.is_empty() {
+            if let Some(callees) = edges.get_mut(&caller) {
+                callees.remove(&end);
+                if callees.is_empty() {
                     edges.remove(&caller);
                     ends.push(caller);
                 }
@@ -156,7 +159,7 @@ fn trim<'a>(edges: &mut BTreeMap<Node<'a>, BTreeSet<Node<'a>>>) {
     }
 }
 
-/// The shortest way from a function back to itself; of several, the one earliest in the source.
+/// The shortest path from a function back to itself; of several, the earliest in the source.
 fn shortest<'a>(
     start: Node<'a>,
     edges: &BTreeMap<Node<'a>, BTreeSet<Node<'a>>>,
@@ -166,12 +169,12 @@ fn shortest<'a>(
     while let Some(node) = open.pop_front() {
         for &next in edges.get(&node).into_iter().flatten() {
             if next == start {
-                let mut circle = vec![node];
-                while let Some(&before) = circle.last().and_then(|last| came_from.get(last)) {
-                    circle.push(before);
+                let mut cycle = vec![node];
+                while let Some(&before) = cycle.last().and_then(|last| came_from.get(last)) {
+                    cycle.push(before);
                 }
-                circle.reverse();
-                return Some(circle);
+                cycle.reverse();
+                return Some(cycle);
             }
             if let Entry::Vacant(entry) = came_from.entry(next) {
                 entry.insert(node);

@@ -1,7 +1,8 @@
-//! Which variable each name of a script means.
+//! Which variable each name in a script refers to.
 //!
-//! The rules of the interpreter: a name assigned anywhere in a function is local to all of it, a comprehension has its own names (but for the
-//! first thing it goes over), defaults belong to the function around, and what no scope binds is free and decided once, before the script runs.
+//! These are the interpreter's rules. A name assigned anywhere in a function is local to all of it.
+//! A comprehension has its own names, except in the first iterable. Defaults belong to the
+//! enclosing function. A name that no scope binds is free, and is resolved before the script runs.
 
 use starlark::codemap::Spanned;
 use starlark::syntax::ast::{
@@ -12,11 +13,11 @@ use starlark::syntax::ast::{
 use starlark_syntax::syntax::uniplate::Visit;
 use std::collections::HashMap;
 
-/// A variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Variable(usize);
 
-/// The variable of every bound name. Names are told apart by their address in the tree, which must not move meanwhile.
+/// The variable of every bound name. Names are identified by their address in the tree, which must
+/// not move.
 #[derive(Default)]
 pub(super) struct Scopes {
     count: usize,
@@ -24,12 +25,12 @@ pub(super) struct Scopes {
     targets: HashMap<*const Spanned<AssignIdentP<AstNoPayload>>, Variable>,
 }
 
-/// What an identifier stands for.
+/// What an identifier refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin<'a> {
     /// A variable of the script.
     Bound(Variable),
-    /// A name the script does not bind: a built-in, or nothing.
+    /// A name that the script does not bind: predeclared, or unknown.
     Free(&'a str),
 }
 
@@ -47,7 +48,7 @@ impl Scopes {
         resolver.scopes
     }
 
-    /// What a read identifier stands for.
+    /// What an identifier that is read refers to.
     pub(super) fn origin<'a>(&self, ident: &'a AstIdent) -> Origin<'a> {
         match self.uses.get(&std::ptr::from_ref(ident)) {
             Some(&variable) => Origin::Bound(variable),
@@ -63,7 +64,7 @@ impl Scopes {
         }
     }
 
-    /// The variable that an assigned name, a parameter or a function's name binds.
+    /// The variable that an assigned name, a parameter or a function name binds.
     pub(super) fn bound(&self, target: &AstAssignIdent) -> Option<Variable> {
         self.targets.get(&std::ptr::from_ref(target)).copied()
     }
@@ -150,7 +151,7 @@ impl<'a> Resolver<'a> {
         });
     }
 
-    /// Resolves the defaults outside, and makes the frame the parameters start.
+    /// Resolves the defaults in the enclosing scope, and starts a frame with the parameters.
     fn parameters(&mut self, params: &'a [AstParameter]) -> Frame<'a> {
         let mut frame = Frame::new();
         for param in params {
@@ -162,7 +163,7 @@ impl<'a> Resolver<'a> {
         frame
     }
 
-    /// Binds every name that a block assigns, without looking into the functions it defines.
+    /// Binds every name that a block assigns, except inside the functions it defines.
     fn collect(&mut self, stmt: &'a AstStmt, frame: &mut Frame<'a>) {
         match &stmt.node {
             StmtP::Assign(AssignP { lhs, .. }) | StmtP::AssignModify(lhs, _, _) => {

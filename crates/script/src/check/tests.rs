@@ -707,17 +707,17 @@ fn arguments_that_every_run_reads_are_known() {
     ] {
         let source = format!("def fill(x):\n    pass\n\n{}", body(lines));
         assert_eq!(
-            names(&of(ScriptKind::Tool, &source).demanded),
+            names(&of(ScriptKind::Tool, &source).required_arguments),
             expected,
             "{lines}"
         );
     }
     assert_eq!(
-        names(&of(ScriptKind::Tool, "def run(a):\n    return a[\"x\"]\n").demanded),
+        names(&of(ScriptKind::Tool, "def run(a):\n    return a[\"x\"]\n").required_arguments),
         "x"
     );
     assert_eq!(
-        names(&of(ScriptKind::Tool, "def go(args):\n    return args[\"x\"]\n").demanded),
+        names(&of(ScriptKind::Tool, "def go(args):\n    return args[\"x\"]\n").required_arguments),
         ""
     );
 }

@@ -1,14 +1,14 @@
-//! Small readings of the syntax tree that several findings share.
+//! Helpers over the syntax tree.
 
 use starlark::codemap::Spanned;
 use starlark::syntax::ast::{ArgumentP, AstExpr, AstLiteral, AstStmt, ExprP};
 
-/// The byte offset a node starts at.
+/// The byte offset at which a node starts.
 pub(super) fn at<T>(node: &Spanned<T>) -> usize {
     node.span.begin().get() as usize
 }
 
-/// Every expression of a block, outer before inner, also in nested functions.
+/// Visits every expression of a block, outer before inner, nested functions included.
 pub(super) fn each_expr<'a>(stmt: &'a AstStmt, each: &mut dyn FnMut(&'a AstExpr)) {
     stmt.node.visit_expr(|expr| each_within(expr, each));
 }
@@ -18,7 +18,7 @@ fn each_within<'a>(expr: &'a AstExpr, each: &mut dyn FnMut(&'a AstExpr)) {
     expr.node.visit_expr(|child| each_within(child, each));
 }
 
-/// A string literal.
+/// The value of a string literal.
 pub(super) fn text(expr: &AstExpr) -> Option<&Spanned<String>> {
     match &expr.node {
         ExprP::Literal(AstLiteral::String(text)) => Some(text),
@@ -26,7 +26,7 @@ pub(super) fn text(expr: &AstExpr) -> Option<&Spanned<String>> {
     }
 }
 
-/// `base["key"]` or `base.get("key", ...)`: the base and the key.
+/// The base and the key of `base["key"]` or `base.get("key", ...)`.
 pub(super) fn key_read(expr: &AstExpr) -> Option<(&AstExpr, &Spanned<String>)> {
     match &expr.node {
         ExprP::Index(parts) => Some((&parts.0, text(&parts.1)?)),

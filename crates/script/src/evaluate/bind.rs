@@ -1,6 +1,6 @@
-//! Binding the arguments of a call to the parameters of a built-in.
+//! Binds the arguments of a call to the parameters of a built-in.
 
-use super::encode::{NotJson, to_json, to_wire};
+use super::encode::{EncodeError, to_json, to_wire};
 use serde_json::{Map, Value as Json};
 use starlark::eval::Arguments;
 use starlark::values::dict::DictRef;
@@ -12,21 +12,21 @@ use starlark::values::{Heap, Value, ValueLike};
 use tool_harness::builtin::{Kind, Param};
 use tool_harness::worker::wire::Writer;
 
-/// What one parameter is given.
-pub(super) enum Bound<'v, 'a> {
-    /// A value of the script.
-    Given(Value<'v>),
+/// The argument of one parameter.
+pub(super) enum BoundArgument<'v, 'a> {
+    /// A value that the script passed.
+    Value(Value<'v>),
     /// The parameter's default.
     Default(&'a Json),
-    /// All further positional arguments.
+    /// All remaining positional arguments.
     Rest(Vec<Value<'v>>),
-    /// All further named arguments.
+    /// All remaining named arguments.
     Named(Vec<(&'v str, Value<'v>)>),
 }
 
-/// The parameters of one built-in with their defaults read.
+/// The parameters of one built-in, with their defaults parsed.
 pub(super) struct Signature {
-    /// The name people know it by, as `fs.read`.
+    /// The full name, such as `fs.read`.
     pub(super) path: String,
     params: &'static [Param],
     defaults: Vec<Option<Json>>,
@@ -34,7 +34,7 @@ pub(super) struct Signature {
 
 impl Signature {
     pub(super) fn new(path: String, params: &'static [Param]) -> Self {
-        // A default that is not JSON is a mistake in the table; null is the least surprising reading of it.
+        // A default that is not JSON is a mistake in the table; read it as null.
         let defaults = params
             .iter()
             .map(|param| {
@@ -54,12 +54,12 @@ impl Signature {
         self.params
     }
 
-    /// Binds the arguments of a call: one entry for each parameter, or a message that says what would be accepted.
+    /// Returns one argument for each parameter, or a message that says what would be accepted.
     pub(super) fn bind<'v>(
         &self,
         args: &Arguments<'v, '_>,
         heap: Heap<'v>,
-    ) -> starlark::Result<Result<Vec<Bound<'v, '_>>, String>> {
+    ) -> starlark::Result<Result<Vec<BoundArgument<'v, '_>>, String>> {
         let positions: Vec<Value<'v>> = args.positions(heap)?.collect();
         let names = args.names_map()?;
         Ok(self.assign(
@@ -75,13 +75,13 @@ impl Signature {
         &self,
         positions: &[Value<'v>],
         mut names: Vec<(&'v str, Value<'v>)>,
-    ) -> Result<Vec<Bound<'v, '_>>, String> {
+    ) -> Result<Vec<BoundArgument<'v, '_>>, String> {
         let mut positions = positions.iter();
         let mut bound = Vec::with_capacity(self.params.len());
         for (param, default) in self.params.iter().zip(&self.defaults) {
             bound.push(match param.kind {
-                Kind::Rest => Bound::Rest(positions.by_ref().copied().collect()),
-                Kind::Named => Bound::Named(std::mem::take(&mut names)),
+                Kind::Rest => BoundArgument::Rest(positions.by_ref().copied().collect()),
+                Kind::Named => BoundArgument::Named(std::mem::take(&mut names)),
                 _ => {
                     let named = names
                         .iter()
@@ -89,11 +89,11 @@ impl Signature {
                         .map(|at| names.remove(at).1);
                     match (positions.next(), named) {
                         (Some(_), Some(_)) => {
-                            return Err(format!("`{}` is given `{}` twice", self.path, param.name));
+                            return Err(format!("`{}` got `{}` twice", self.path, param.name));
                         }
                         (Some(&value), None) | (None, Some(value)) => self.accept(param, value)?,
                         (None, None) => match default {
-                            Some(default) => Bound::Default(default),
+                            Some(default) => BoundArgument::Default(default),
                             None => {
                                 return Err(format!(
                                     "`{}` needs `{}`; {}",
@@ -109,7 +109,7 @@ impl Signature {
         }
         if positions.next().is_some() {
             return Err(format!(
-                "`{}` is given too many arguments; {}",
+                "`{}` got too many arguments; {}",
                 self.path,
                 self.accepted()
             ));
@@ -124,10 +124,14 @@ impl Signature {
         }
     }
 
-    fn accept<'v, 'a>(&'a self, param: &Param, value: Value<'v>) -> Result<Bound<'v, 'a>, String> {
+    fn accept<'v, 'a>(
+        &'a self,
+        param: &Param,
+        value: Value<'v>,
+    ) -> Result<BoundArgument<'v, 'a>, String> {
         let optional = param.default.is_some_and(|default| default == "null");
         if (value.is_none() && optional) || fits(param.kind, value) {
-            return Ok(Bound::Given(value));
+            return Ok(BoundArgument::Value(value));
         }
         let or_none = if optional { " or `None`" } else { "" };
         Err(format!(
@@ -160,11 +164,10 @@ impl Signature {
     }
 }
 
-impl<'v> Bound<'v, '_> {
-    /// The argument as JSON.
-    pub(super) fn to_json(&self, heap: Heap<'v>, limit: u64) -> Result<Json, NotJson> {
+impl<'v> BoundArgument<'v, '_> {
+    pub(super) fn to_json(&self, heap: Heap<'v>, limit: u64) -> Result<Json, EncodeError> {
         Ok(match self {
-            Self::Given(value) => to_json(*value, heap, limit)?,
+            Self::Value(value) => to_json(*value, heap, limit)?,
             Self::Default(json) => (*json).clone(),
             Self::Rest(values) => Json::Array(
                 values
@@ -176,20 +179,19 @@ impl<'v> Bound<'v, '_> {
                 let entries = entries
                     .iter()
                     .map(|(name, value)| Ok(((*name).to_owned(), to_json(*value, heap, limit)?)));
-                Json::Object(entries.collect::<Result<Map<_, _>, NotJson>>()?)
+                Json::Object(entries.collect::<Result<Map<_, _>, EncodeError>>()?)
             }
         })
     }
 
-    /// The argument on the wire.
     pub(super) fn to_wire(
         &self,
         heap: Heap<'v>,
         limit: u64,
         writer: &mut Writer,
-    ) -> Result<(), NotJson> {
+    ) -> Result<(), EncodeError> {
         match self {
-            Self::Given(value) => to_wire(*value, heap, limit, writer),
+            Self::Value(value) => to_wire(*value, heap, limit, writer),
             Self::Default(json) => Ok(writer.value(json)?),
             Self::Rest(values) => {
                 writer.list(values.len())?;

@@ -1,4 +1,4 @@
-//! Values from the wire, and from JSON, into a Starlark heap.
+//! Builds Starlark values from the wire and from JSON.
 
 use num_bigint::BigInt;
 use serde_json::Value as Json;
@@ -8,85 +8,57 @@ use starlark::values::{FrozenHeap, FrozenValue, Heap, Value};
 use tool_harness::number::is_integer;
 use tool_harness::worker::wire::{Build, WireError};
 
-/// Builds values a script may change.
-pub(super) struct OnHeap<'v>(pub(super) Heap<'v>);
+/// Builds values that a script may change.
+pub(super) struct HeapBuilder<'v>(pub(super) Heap<'v>);
 
-/// Builds values nobody may change, so that several scripts can be given the same one.
-pub(super) struct Frozen<'a>(pub(super) &'a FrozenHeap);
+/// Builds frozen values, which several scripts can share.
+pub(super) struct FrozenBuilder<'a>(pub(super) &'a FrozenHeap);
 
-impl<'v> Build for OnHeap<'v> {
-    type Out = Value<'v>;
+/// The two heaps have the same methods, but no trait in common.
+macro_rules! impl_build {
+    ($builder:ident<$lifetime:lifetime>, $value:ty) => {
+        impl<$lifetime> Build for $builder<$lifetime> {
+            type Out = $value;
 
-    fn null(&mut self) -> Self::Out {
-        Value::new_none()
-    }
+            fn null(&mut self) -> Self::Out {
+                <$value>::new_none()
+            }
 
-    fn bool(&mut self, value: bool) -> Self::Out {
-        Value::new_bool(value)
-    }
+            fn bool(&mut self, value: bool) -> Self::Out {
+                <$value>::new_bool(value)
+            }
 
-    fn int(&mut self, value: i64) -> Self::Out {
-        self.0.alloc(value)
-    }
+            fn int(&mut self, value: i64) -> Self::Out {
+                self.0.alloc(value)
+            }
 
-    fn big_int(&mut self, digits: &str) -> Result<Self::Out, WireError> {
-        Ok(self.0.alloc(big(digits)?))
-    }
+            fn big_int(&mut self, digits: &str) -> Result<Self::Out, WireError> {
+                Ok(self.0.alloc(big(digits)?))
+            }
 
-    fn float(&mut self, value: f64) -> Result<Self::Out, WireError> {
-        Ok(self.0.alloc(finite(value)?))
-    }
+            fn float(&mut self, value: f64) -> Result<Self::Out, WireError> {
+                Ok(self.0.alloc(finite(value)?))
+            }
 
-    fn text(&mut self, text: &str) -> Self::Out {
-        self.0.alloc(text)
-    }
+            fn text(&mut self, text: &str) -> Self::Out {
+                self.0.alloc(text)
+            }
 
-    fn list(&mut self, items: Vec<Self::Out>) -> Self::Out {
-        self.0.alloc(AllocList(items))
-    }
+            fn list(&mut self, items: Vec<Self::Out>) -> Self::Out {
+                self.0.alloc(AllocList(items))
+            }
 
-    fn map(&mut self, entries: Vec<(&str, Self::Out)>) -> Self::Out {
-        self.0.alloc(AllocDict(entries))
-    }
+            fn map(&mut self, entries: Vec<(&str, Self::Out)>) -> Self::Out {
+                self.0.alloc(AllocDict(entries))
+            }
+        }
+    };
 }
 
-impl Build for Frozen<'_> {
-    type Out = FrozenValue;
+impl_build!(HeapBuilder<'v>, Value<'v>);
+impl_build!(FrozenBuilder<'a>, FrozenValue);
 
-    fn null(&mut self) -> Self::Out {
-        FrozenValue::new_none()
-    }
-
-    fn bool(&mut self, value: bool) -> Self::Out {
-        FrozenValue::new_bool(value)
-    }
-
-    fn int(&mut self, value: i64) -> Self::Out {
-        self.0.alloc(value)
-    }
-
-    fn big_int(&mut self, digits: &str) -> Result<Self::Out, WireError> {
-        Ok(self.0.alloc(big(digits)?))
-    }
-
-    fn float(&mut self, value: f64) -> Result<Self::Out, WireError> {
-        Ok(self.0.alloc(finite(value)?))
-    }
-
-    fn text(&mut self, text: &str) -> Self::Out {
-        self.0.alloc(text)
-    }
-
-    fn list(&mut self, items: Vec<Self::Out>) -> Self::Out {
-        self.0.alloc(AllocList(items))
-    }
-
-    fn map(&mut self, entries: Vec<(&str, Self::Out)>) -> Self::Out {
-        self.0.alloc(AllocDict(entries))
-    }
-}
-
-/// Builds a JSON value, as pure built-ins return them.
+/// Builds a value from JSON, which pure built-ins return.
 pub(super) fn from_json<B: Build>(json: &Json, build: &mut B) -> Result<B::Out, WireError> {
     Ok(match json {
         Json::Null => build.null(),

@@ -1,4 +1,4 @@
-//! Starlark values to the wire and to JSON, bounded in depth and size.
+//! Encodes Starlark values for the wire and as JSON, bounded in depth and size.
 
 use serde_json::{Map, Number, Value as Json};
 use starlark::values::dict::DictRef;
@@ -11,15 +11,16 @@ use std::fmt;
 use tool_harness::depth::MAX_DEPTH;
 use tool_harness::worker::wire::{WireError, Writer};
 
-/// Why a value has no JSON form.
+/// Why a value cannot be encoded.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct NotJson {
+pub(super) struct EncodeError {
     what: String,
-    /// The way to the offending part, as `["a"][0]`, where there is one part to blame. Filled in on the way out.
+    /// The path to the offending part, such as `["a"][0]`, if one part is to blame. It is built
+    /// while the error travels outwards.
     path: Option<String>,
 }
 
-impl NotJson {
+impl EncodeError {
     fn whole(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -40,7 +41,7 @@ impl NotJson {
     }
 }
 
-impl fmt::Display for NotJson {
+impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)?;
         match &self.path {
@@ -50,50 +51,54 @@ impl fmt::Display for NotJson {
     }
 }
 
-impl From<WireError> for NotJson {
+impl From<WireError> for EncodeError {
     fn from(error: WireError) -> Self {
         Self::whole(error.to_string())
     }
 }
 
-/// Writes `value`, at most `limit` bytes in all.
+/// Writes `value`, in at most `limit` bytes.
 pub(super) fn to_wire<'v>(
     value: Value<'v>,
     heap: Heap<'v>,
     limit: u64,
     writer: &mut Writer,
-) -> Result<(), NotJson> {
-    let mut walk = Walk {
+) -> Result<(), EncodeError> {
+    Encoder {
         heap,
         limit,
-        sink: writer,
-    };
-    walk.value(value, 0)
+        output: writer,
+    }
+    .value(value, 0)
 }
 
-/// Gives `value` as JSON with the bytes it takes, refused when they are more than `limit`.
+/// Returns `value` as JSON with its size, or an error if it takes more than `limit` bytes.
 pub(super) fn to_sized_json<'v>(
     value: Value<'v>,
     heap: Heap<'v>,
     limit: u64,
-) -> Result<(Json, u64), NotJson> {
-    let mut sink = Tree::default();
-    Walk {
+) -> Result<(Json, u64), EncodeError> {
+    let mut output = JsonOutput::default();
+    Encoder {
         heap,
         limit,
-        sink: &mut sink,
+        output: &mut output,
     }
     .value(value, 0)?;
-    Ok((sink.done, sink.size as u64))
+    Ok((output.done, output.size as u64))
 }
 
-/// Gives `value` as JSON, refused when it would take more than `limit` bytes.
-pub(super) fn to_json<'v>(value: Value<'v>, heap: Heap<'v>, limit: u64) -> Result<Json, NotJson> {
+/// Returns `value` as JSON, or an error if it takes more than `limit` bytes.
+pub(super) fn to_json<'v>(
+    value: Value<'v>,
+    heap: Heap<'v>,
+    limit: u64,
+) -> Result<Json, EncodeError> {
     to_sized_json(value, heap, limit).map(|(json, _)| json)
 }
 
-/// Where a walk puts what it finds: containers announce their length and are closed.
-trait Sink {
+/// Where the encoder writes. A container starts with its length and ends with `close`.
+trait Output {
     fn null(&mut self);
     fn bool(&mut self, value: bool);
     fn int(&mut self, value: i64);
@@ -107,7 +112,7 @@ trait Sink {
     fn size(&self) -> usize;
 }
 
-impl Sink for Writer {
+impl Output for Writer {
     fn null(&mut self) {
         Writer::null(self);
     }
@@ -141,16 +146,16 @@ impl Sink for Writer {
     }
 }
 
-/// Builds `serde_json` values from a walk.
+/// Builds a `serde_json` value.
 #[derive(Default)]
-struct Tree {
+struct JsonOutput {
     open: Vec<(Json, String)>,
     key: String,
     done: Json,
     size: usize,
 }
 
-impl Tree {
+impl JsonOutput {
     fn put(&mut self, value: Json, size: usize) {
         self.size += size + self.key.len() + 1;
         match self.open.last_mut() {
@@ -163,7 +168,7 @@ impl Tree {
     }
 }
 
-impl Sink for Tree {
+impl Output for JsonOutput {
     fn null(&mut self) {
         self.put(Json::Null, 0);
     }
@@ -210,52 +215,54 @@ impl Sink for Tree {
     }
 }
 
-struct Walk<'a, 'v, S> {
+struct Encoder<'a, 'v, O> {
     heap: Heap<'v>,
     limit: u64,
-    sink: &'a mut S,
+    output: &'a mut O,
 }
 
-impl<'v, S: Sink> Walk<'_, 'v, S> {
-    fn value(&mut self, value: Value<'v>, depth: usize) -> Result<(), NotJson> {
+impl<'v, O: Output> Encoder<'_, 'v, O> {
+    fn value(&mut self, value: Value<'v>, depth: usize) -> Result<(), EncodeError> {
         if depth > MAX_DEPTH {
-            return Err(NotJson::whole(format!(
+            return Err(EncodeError::whole(format!(
                 "nested deeper than {MAX_DEPTH} levels"
             )));
         }
-        self.bounded(0)?;
+        self.reserve(0)?;
         if value.is_none() {
-            self.sink.null();
+            self.output.null();
         } else if let Some(value) = value.unpack_bool() {
-            self.sink.bool(value);
+            self.output.bool(value);
         } else if let Some(text) = value.unpack_str() {
-            self.bounded(text.len())?;
-            self.sink.text(text)?;
+            self.reserve(text.len())?;
+            self.output.text(text)?;
         } else if let Ok(Some(number)) = i64::unpack_value(value) {
-            self.sink.int(number);
+            self.output.int(number);
         } else if let Some(&StarlarkFloat(number)) = value.downcast_ref::<StarlarkFloat>() {
             if !number.is_finite() {
-                return Err(NotJson::part(format!("`{number}` is not a JSON number")));
+                return Err(EncodeError::part(format!(
+                    "`{number}` is not a JSON number"
+                )));
             }
-            self.sink.float(number);
+            self.output.float(number);
         } else if value.get_type() == "int" {
             let digits = value.to_str();
-            self.bounded(digits.len())?;
-            self.sink.big_int(digits)?;
+            self.reserve(digits.len())?;
+            self.output.big_int(digits)?;
         } else {
             self.container(value, depth)?;
         }
         Ok(())
     }
 
-    fn container(&mut self, value: Value<'v>, depth: usize) -> Result<(), NotJson> {
+    fn container(&mut self, value: Value<'v>, depth: usize) -> Result<(), EncodeError> {
         if let Some(list) = ListRef::from_value(value) {
             self.items(list.len(), list.iter(), depth)?;
         } else if let Some(dict) = DictRef::from_value(value) {
-            self.sink.map(dict.len())?;
+            self.output.map(dict.len())?;
             for (key, value) in dict.iter() {
                 let Some(key) = key.unpack_str() else {
-                    return Err(NotJson::part(format!(
+                    return Err(EncodeError::part(format!(
                         "the key `{}` is not a string",
                         shorten(key.to_repr())
                     )));
@@ -266,22 +273,22 @@ impl<'v, S: Sink> Walk<'_, 'v, S> {
             self.items(tuple.len(), tuple.iter(), depth)?;
         } else if let Some(fields) = StructRef::from_value(value) {
             let fields: Vec<_> = fields.iter().collect();
-            self.sink.map(fields.len())?;
+            self.output.map(fields.len())?;
             for (key, value) in fields {
                 self.entry(key.as_str(), value, depth)?;
             }
         } else if matches!(value.get_type(), "set" | "range") {
-            let failed = |_| NotJson::whole(format!("a {} cannot be read", value.get_type()));
+            let failed = |_| EncodeError::whole(format!("a {} cannot be read", value.get_type()));
             let len = value.length().map_err(failed)?;
             let items = value.iterate(self.heap).map_err(failed)?;
             self.items(usize::try_from(len).unwrap_or(0), items, depth)?;
         } else {
-            return Err(NotJson::part(format!(
+            return Err(EncodeError::part(format!(
                 "a value of type `{}` is not JSON",
                 value.get_type()
             )));
         }
-        self.sink.close();
+        self.output.close();
         Ok(())
     }
 
@@ -290,10 +297,10 @@ impl<'v, S: Sink> Walk<'_, 'v, S> {
         len: usize,
         items: impl Iterator<Item = Value<'v>>,
         depth: usize,
-    ) -> Result<(), NotJson> {
-        // Each item takes at least a byte: refuse before anything of that size is made.
-        self.bounded(len)?;
-        self.sink.list(len)?;
+    ) -> Result<(), EncodeError> {
+        // Each item takes at least a byte, so refuse before allocating for them.
+        self.reserve(len)?;
+        self.output.list(len)?;
         for (index, item) in items.enumerate() {
             self.value(item, depth + 1)
                 .map_err(|error| error.within(|| format!("[{index}]")))?;
@@ -301,17 +308,20 @@ impl<'v, S: Sink> Walk<'_, 'v, S> {
         Ok(())
     }
 
-    fn entry(&mut self, key: &str, value: Value<'v>, depth: usize) -> Result<(), NotJson> {
-        self.bounded(key.len())?;
-        self.sink.key(key)?;
+    fn entry(&mut self, key: &str, value: Value<'v>, depth: usize) -> Result<(), EncodeError> {
+        self.reserve(key.len())?;
+        self.output.key(key)?;
         self.value(value, depth + 1)
             .map_err(|error| error.within(|| format!("[\"{key}\"]")))
     }
 
-    fn bounded(&self, more: usize) -> Result<(), NotJson> {
-        let size = u64::try_from(self.sink.size().saturating_add(more)).unwrap_or(u64::MAX);
+    fn reserve(&self, more: usize) -> Result<(), EncodeError> {
+        let size = u64::try_from(self.output.size().saturating_add(more)).unwrap_or(u64::MAX);
         if size > self.limit {
-            Err(NotJson::whole(format!("larger than {} bytes", self.limit)))
+            Err(EncodeError::whole(format!(
+                "larger than {} bytes",
+                self.limit
+            )))
         } else {
             Ok(())
         }

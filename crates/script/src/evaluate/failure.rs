@@ -1,15 +1,15 @@
-//! Errors of Starlark as failures: a message, a kind, a place in the author's text.
+//! Turns Starlark errors into failures: a kind, a message, a place in the author's text.
 
-use super::meter::Tripped;
+use super::meter::ExceededLimit;
 use super::source::shift;
 use starlark::ErrorKind;
 use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, Failure, FailureKind};
 
-/// The deepest call stack of a script.
+/// The deepest call stack a script may have.
 pub(super) const MAX_CALLS: usize = 50;
 
-/// The longest message, in characters: a script chooses what it raises.
+/// The longest message, in characters. Scripts can raise messages of any length.
 const MAX_MESSAGE: usize = 2000;
 
 /// A failure without a place.
@@ -27,7 +27,7 @@ pub(super) fn raised_at(message: impl Into<String>, line: u32, column: u32) -> F
     }
 }
 
-/// A result nobody can use.
+/// A result that cannot be encoded.
 pub(super) fn unusable(message: impl Into<String>) -> Failure {
     Failure {
         kind: FailureKind::Result,
@@ -37,8 +37,8 @@ pub(super) fn unusable(message: impl Into<String>) -> Failure {
     }
 }
 
-/// What an error of the evaluator means.
-pub(super) fn of(error: &starlark::Error, kind: ScriptKind) -> Failure {
+/// Classifies an error of the evaluator.
+pub(super) fn from_error(error: &starlark::Error, kind: ScriptKind) -> Failure {
     let (line, column) = place(error, kind);
     let text = message(error);
     let (kind, message) = match error.kind() {
@@ -59,14 +59,14 @@ pub(super) fn of(error: &starlark::Error, kind: ScriptKind) -> Failure {
     }
 }
 
-/// The failure of an evaluation that a bound ended.
-pub(super) fn bound(tripped: Tripped, budget: &Budget) -> Failure {
-    let (kind, message) = match tripped {
-        Tripped::Wall(limit) => (
+/// The failure of an evaluation that exceeded a limit.
+pub(super) fn limit_exceeded(limit: ExceededLimit, budget: &Budget) -> Failure {
+    let (kind, message) = match limit {
+        ExceededLimit::Wall(time) => (
             FailureKind::Wall,
-            format!("took longer than {} ms", limit.as_millis()),
+            format!("took longer than {} ms", time.as_millis()),
         ),
-        Tripped::Cpu => (
+        ExceededLimit::Cpu => (
             FailureKind::Steps,
             format!("used more than {} ms of processor time", budget.cpu_ms),
         ),
@@ -86,11 +86,11 @@ fn message(error: &starlark::Error) -> String {
     }
 }
 
-/// A few messages of the evaluator say too little to act on.
+/// Rewords messages of the evaluator that say too little to act on, and bounds the rest.
 fn explain(text: String) -> String {
     let text = text.trim_end();
     if text == "Immutable" {
-        return "this value cannot be changed; copy it first, as `dict(payload)` or `list(items)`"
+        return "this value cannot be changed; copy it first, with `dict(payload)` or `list(items)`"
             .to_owned();
     }
     match text.char_indices().nth(MAX_MESSAGE) {

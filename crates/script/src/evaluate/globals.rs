@@ -1,7 +1,7 @@
-//! The names a script starts with: Starlark's own, and the table of built-ins.
+//! The globals of a script: Starlark's own, and the built-ins.
 
 use super::bind::Signature;
-use super::call::Call;
+use super::builtin::BuiltinValue;
 use crate::check::dialect::EXTENSIONS;
 use allocative::Allocative;
 use starlark::environment::{Globals, GlobalsBuilder};
@@ -17,67 +17,68 @@ use std::fmt;
 use tool_harness::builtin::{Module, full_name};
 use tool_harness::facts::ScriptKind;
 
-/// All modules, in the order that numbers their calls.
-pub type Table = &'static [&'static Module];
+/// All modules of built-ins. Their order numbers the calls.
+pub type BuiltinTable = &'static [&'static Module];
 
-/// Starlark's own names. Building them is the dearest part of a worker's start, so it is done once.
+/// Starlark's own globals. Building them is the most expensive part of a worker's start, so it
+/// happens once.
 pub(super) fn standard() -> Globals {
     Globals::extended_by(EXTENSIONS)
 }
 
 /// The globals of tools, or of hooks and their `when`.
-pub(super) fn globals(standard: &Globals, table: Table, kind: ScriptKind) -> Globals {
+pub(super) fn globals(standard: &Globals, table: BuiltinTable, kind: ScriptKind) -> Globals {
     let mut builder = GlobalsBuilder::new();
     for (name, value) in standard.iter() {
         builder.set(
             name,
-            Standard {
+            StandardValue {
                 owner: standard,
                 value,
             },
         );
     }
-    let mut spaces: BTreeMap<&'static str, Space<'_>> = BTreeMap::new();
-    let mut plain: BTreeMap<&'static str, Call> = BTreeMap::new();
+    let mut namespaces: BTreeMap<&'static str, NamespaceBuilder<'_>> = BTreeMap::new();
+    let mut plain: BTreeMap<&'static str, BuiltinValue> = BTreeMap::new();
     let mut index = 0;
     for module in table {
         for builtin in module.calls {
-            let call = Call {
+            let call = BuiltinValue {
                 index,
                 builtin,
                 signature: Signature::new(full_name(module, builtin), builtin.params),
                 kind,
             };
             index += 1;
-            // A call without a name is what calling its module does.
+            // A built-in without a name is called by its module's name.
             let (name, calls) = match (module.name, builtin.name) {
                 ("", name) | (name, "") => (name, &mut plain),
-                (space, name) => (name, &mut spaces.entry(space).or_default().calls),
+                (namespace, name) => (name, &mut namespaces.entry(namespace).or_default().calls),
             };
-            // The same name may stand for one thing in tools and another in hooks.
+            // One name may stand for different built-ins in tools and in hooks.
             if call.is_offered() || !calls.contains_key(name) {
                 calls.insert(name, call);
             }
         }
         if !module.name.is_empty() {
-            spaces.entry(module.name).or_default().constants = module.constants;
+            namespaces.entry(module.name).or_default().constants = module.constants;
         }
     }
-    for (name, mut space) in spaces {
-        space.name = name;
-        space.callee = match plain.remove(name) {
-            Some(call) => Callee::Own(Box::new(call)),
+    for (name, mut namespace) in namespaces {
+        namespace.name = name;
+        namespace.callee = match plain.remove(name) {
+            Some(call) => Callee::Builtin(Box::new(call)),
             None => standard.iter().find(|(known, _)| *known == name).map_or(
-                Callee::Nothing,
+                Callee::None,
                 |(_, value)| {
-                    Callee::Standard(Standard {
+                    Callee::Standard(StandardValue {
                         owner: standard,
                         value,
                     })
                 },
             ),
         };
-        builder.set(name, space);
+        builder.set(name, namespace);
     }
     for (name, call) in plain {
         builder.set(name, call);
@@ -85,31 +86,32 @@ pub(super) fn globals(standard: &Globals, table: Table, kind: ScriptKind) -> Glo
     builder.build()
 }
 
-/// A namespace on its way into the globals.
+/// Collects a namespace before it is allocated.
 #[derive(Default)]
-struct Space<'a> {
+struct NamespaceBuilder<'a> {
     name: &'static str,
-    calls: BTreeMap<&'static str, Call>,
+    calls: BTreeMap<&'static str, BuiltinValue>,
     constants: &'static [(&'static str, f64)],
     callee: Callee<'a>,
 }
 
-/// What calling a namespace itself does: `log("x")`, or Starlark's own `set([1])` and `hash("x")`.
+/// What a call of the namespace itself runs: a built-in, as for `log("x")`, or Starlark's own
+/// function, as for `hash("x")`.
 #[derive(Default)]
 enum Callee<'a> {
     #[default]
-    Nothing,
-    Own(Box<Call>),
-    Standard(Standard<'a>),
+    None,
+    Builtin(Box<BuiltinValue>),
+    Standard(StandardValue<'a>),
 }
 
-/// One of Starlark's own values, kept alive by whatever it is put into.
-struct Standard<'a> {
+/// One of Starlark's own values. The heap it is added to keeps its owner alive.
+struct StandardValue<'a> {
     owner: &'a Globals,
     value: FrozenValue,
 }
 
-impl StarlarkTypeRepr for Standard<'_> {
+impl StarlarkTypeRepr for StandardValue<'_> {
     type Canonical = <FrozenValue as StarlarkTypeRepr>::Canonical;
 
     fn starlark_type_repr() -> Ty {
@@ -117,22 +119,22 @@ impl StarlarkTypeRepr for Standard<'_> {
     }
 }
 
-impl AllocFrozenValue for Standard<'_> {
+impl AllocFrozenValue for StandardValue<'_> {
     fn alloc_frozen_value(self, heap: &FrozenHeap) -> FrozenValue {
         heap.add_reference(self.owner.heap());
         self.value
     }
 }
 
-impl StarlarkTypeRepr for Space<'_> {
-    type Canonical = Namespace;
+impl StarlarkTypeRepr for NamespaceBuilder<'_> {
+    type Canonical = NamespaceValue;
 
     fn starlark_type_repr() -> Ty {
-        Namespace::get_type_starlark_repr()
+        NamespaceValue::get_type_starlark_repr()
     }
 }
 
-impl AllocFrozenValue for Space<'_> {
+impl AllocFrozenValue for NamespaceBuilder<'_> {
     fn alloc_frozen_value(self, heap: &FrozenHeap) -> FrozenValue {
         let mut members: BTreeMap<&'static str, FrozenValue> = self
             .calls
@@ -145,11 +147,11 @@ impl AllocFrozenValue for Space<'_> {
                 .map(|&(name, value)| (name, heap.alloc(value))),
         );
         let callee = match self.callee {
-            Callee::Nothing => None,
-            Callee::Own(call) => Some(heap.alloc(*call)),
+            Callee::None => None,
+            Callee::Builtin(call) => Some(heap.alloc(*call)),
             Callee::Standard(value) => Some(heap.alloc(value)),
         };
-        heap.alloc_simple(Namespace {
+        heap.alloc_simple(NamespaceValue {
             name: self.name,
             members,
             callee,
@@ -159,7 +161,7 @@ impl AllocFrozenValue for Space<'_> {
 
 /// A module of built-ins as a Starlark value.
 #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
-struct Namespace {
+struct NamespaceValue {
     name: &'static str,
     #[allocative(skip)]
     members: BTreeMap<&'static str, FrozenValue>,
@@ -168,7 +170,7 @@ struct Namespace {
 }
 
 #[starlark_value(type = "module")]
-impl<'v> StarlarkValue<'v> for Namespace {
+impl<'v> StarlarkValue<'v> for NamespaceValue {
     fn get_attr(&self, attribute: &str, _: Heap<'v>) -> Option<Value<'v>> {
         self.members.get(attribute).map(|member| member.to_value())
     }
@@ -190,7 +192,7 @@ impl<'v> StarlarkValue<'v> for Namespace {
     }
 }
 
-impl fmt::Display for Namespace {
+impl fmt::Display for NamespaceValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<module {}>", self.name)
     }

@@ -1,33 +1,34 @@
-//! The soft bounds of a request: the evaluator asks every thousand steps whether it may go on.
+//! The time limits of a request. The evaluator asks every thousand steps whether it may go on.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 use tool_harness::worker::protocol::Budget;
 use tool_harness_sandbox::process::own_cpu_time;
 
-/// Which bound ended an evaluation.
+/// The limit that an evaluation exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tripped {
-    /// Wall-clock time, with the limit that was passed.
+pub(super) enum ExceededLimit {
+    /// Wall-clock time.
     Wall(Duration),
-    /// Processor time.
+    /// CPU time.
     Cpu,
 }
 
-/// The bounds of one request, and of the link of a chain that runs now.
+/// The limits of one request, and of the current link of a chain.
 #[derive(Debug)]
 pub(super) struct Meter {
     budget: Budget,
-    whole: Option<Deadline>,
-    part: Cell<Option<Deadline>>,
-    cpu: Option<Processor>,
-    tripped: Cell<Option<Tripped>>,
+    request: Option<Deadline>,
+    link: Cell<Option<Deadline>>,
+    cpu: Option<CpuLimit>,
+    exceeded: Cell<Option<ExceededLimit>>,
 }
 
-/// A bound on processor time. It runs from the first question, a thousand steps in: short scripts never ask the system. One thread
-/// uses no more of it than passes on the clock, which is cheaper to read.
+/// A limit on CPU time. It counts from the first check, a thousand steps in, so that short scripts
+/// never make the system call. One thread uses no more CPU time than passes on the clock, which is
+/// cheaper to read.
 #[derive(Debug)]
-struct Processor {
+struct CpuLimit {
     limit: Duration,
     end: Cell<Option<Duration>>,
     earliest: Option<Instant>,
@@ -43,49 +44,48 @@ impl Meter {
     pub(super) fn start(budget: &Budget) -> Self {
         Self {
             budget: *budget,
-            whole: Deadline::after(budget.wall_ms),
-            part: Cell::new(None),
-            cpu: Processor::after(budget.cpu_ms),
-            tripped: Cell::new(None),
+            request: Deadline::after(budget.wall_ms),
+            link: Cell::new(None),
+            cpu: CpuLimit::after(budget.cpu_ms),
+            exceeded: Cell::new(None),
         }
     }
 
-    /// What the request may use.
     pub(super) fn budget(&self) -> &Budget {
         &self.budget
     }
 
-    /// Bounds what follows by another `timeout_ms`; zero means only by the whole.
-    pub(super) fn enter_part(&self, timeout_ms: u64) {
-        self.part.set(Deadline::after(timeout_ms));
-        self.tripped.set(None);
+    /// Starts the time limit of the next link; zero means only the request's.
+    pub(super) fn enter_link(&self, timeout_ms: u64) {
+        self.link.set(Deadline::after(timeout_ms));
+        self.exceeded.set(None);
     }
 
-    /// Whether a bound was passed; remembers which.
-    pub(super) fn exceeded(&self) -> bool {
+    /// Whether a limit is exceeded; remembers which.
+    pub(super) fn check(&self) -> bool {
         let now = Instant::now();
-        let late = [self.part.get(), self.whole]
+        let late = [self.link.get(), self.request]
             .into_iter()
             .flatten()
             .find(|deadline| now >= deadline.at);
-        let tripped = match late {
-            Some(deadline) => Some(Tripped::Wall(deadline.limit)),
+        let exceeded = match late {
+            Some(deadline) => Some(ExceededLimit::Wall(deadline.limit)),
             None => self
                 .cpu
                 .as_ref()
-                .is_some_and(|bound| bound.is_passed(now))
-                .then_some(Tripped::Cpu),
+                .is_some_and(|limit| limit.is_exceeded(now))
+                .then_some(ExceededLimit::Cpu),
         };
-        self.tripped.set(tripped.or(self.tripped.get()));
-        tripped.is_some()
+        self.exceeded.set(exceeded.or(self.exceeded.get()));
+        exceeded.is_some()
     }
 
-    pub(super) fn tripped(&self) -> Option<Tripped> {
-        self.tripped.get()
+    pub(super) fn exceeded(&self) -> Option<ExceededLimit> {
+        self.exceeded.get()
     }
 }
 
-impl Processor {
+impl CpuLimit {
     fn after(limit_ms: u64) -> Option<Self> {
         let limit = Duration::from_millis(limit_ms);
         (limit_ms > 0).then(|| Self {
@@ -95,7 +95,7 @@ impl Processor {
         })
     }
 
-    fn is_passed(&self, now: Instant) -> bool {
+    fn is_exceeded(&self, now: Instant) -> bool {
         let Some(end) = self.end.get() else {
             self.end
                 .set(Some(own_cpu_time().saturating_add(self.limit)));
@@ -108,7 +108,7 @@ impl Processor {
 impl Deadline {
     fn after(limit_ms: u64) -> Option<Self> {
         let limit = Duration::from_millis(limit_ms);
-        // A limit beyond what the clock can say is none.
+        // A limit beyond the range of the clock is no limit.
         (limit_ms > 0)
             .then(|| Instant::now().checked_add(limit))
             .flatten()

@@ -1,11 +1,11 @@
-//! Running scripts: each is compiled and frozen once, and entered with fresh values every time.
+//! Runs scripts. Each is compiled and frozen once, then called with fresh values every time.
 
 mod bind;
 #[expect(
     unsafe_code,
     reason = "the derive for Starlark values implements an unsafe marker trait"
 )]
-mod call;
+mod builtin;
 #[expect(
     unsafe_code,
     reason = "the derive for Starlark values implements an unsafe marker trait"
@@ -20,26 +20,25 @@ mod failure;
 )]
 mod globals;
 mod meter;
-mod names;
+mod script;
+mod script_globals;
+mod source;
 #[expect(
     unsafe_code,
     reason = "the derive for Starlark values implements an unsafe marker trait"
 )]
-mod own;
-mod script;
-mod source;
+mod worker_builtin;
 
 pub(crate) use context::Channel;
-pub use globals::Table;
-pub(crate) use names::Names;
+pub use globals::BuiltinTable;
+pub(crate) use script_globals::ScriptGlobals;
 
-use context::Context;
-use decode::{Frozen, OnHeap};
+use context::ScriptContext;
+use decode::{FrozenBuilder, HeapBuilder};
 use encode::{to_sized_json, to_wire};
 use failure::{raised, unusable};
 use meter::Meter;
-use own::Reply;
-use script::{Script, bounded, judge};
+use script::{LoadedScript, bounded, classify};
 use starlark::environment::Module;
 use starlark::eval::Evaluator;
 use starlark::values::dict::DictRef;
@@ -50,30 +49,32 @@ use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, Failure, Link, Response, Verdict, begin_done};
 use tool_harness::worker::spelling;
 use tool_harness::worker::wire::{Build, Reader, WireError, Writer};
+use worker_builtin::OutcomeValue;
 
-/// The scripts a worker was given, and what running them needs.
+/// The scripts a worker has loaded, and what it needs to run them.
 pub(crate) struct Scripts {
-    names: Names,
-    scripts: HashMap<u32, Script>,
-    context: Context,
+    globals: ScriptGlobals,
+    scripts: HashMap<u32, LoadedScript>,
+    context: ScriptContext,
 }
 
 impl Scripts {
-    pub(crate) fn new(names: Names, channel: Rc<dyn Channel>) -> Self {
+    pub(crate) fn new(globals: ScriptGlobals, channel: Rc<dyn Channel>) -> Self {
         Self {
-            names,
+            globals,
             scripts: HashMap::new(),
-            context: Context::new(channel),
+            context: ScriptContext::new(channel),
         }
     }
 
-    /// Keeps a script. It is compiled when it is first run, because compiling evaluates and may need as much as running.
+    /// Loads a script. It is compiled on its first run: compiling evaluates the module, which can
+    /// cost as much as a run.
     pub(crate) fn load(&mut self, number: u32, kind: ScriptKind, source: String, linked: Vec<u32>) {
         self.scripts
-            .insert(number, Script::new(kind, source, linked));
+            .insert(number, LoadedScript::new(kind, source, linked));
     }
 
-    /// Runs a tool's script with the arguments that `reader` holds, and gives the frame of its answer.
+    /// Runs a tool's script with the arguments in `reader` and returns the frame of its answer.
     pub(crate) fn run(
         &self,
         number: u32,
@@ -82,7 +83,7 @@ impl Scripts {
     ) -> Result<Vec<u8>, WireError> {
         let meter = self.start(budget);
         Module::with_temp_heap(|module| {
-            let args = reader.value(&mut OnHeap(module.heap()))?;
+            let args = reader.value(&mut HeapBuilder(module.heap()))?;
             let mut eval = self.evaluator(&module, &meter);
             let done = self
                 .enter(number, 0, &[args], &mut eval, &meter)
@@ -91,7 +92,8 @@ impl Scripts {
         })
     }
 
-    /// Runs hooks over the payload that `reader` holds until one does not allow, and gives the frame of the answer.
+    /// Runs hooks over the payload in `reader` until one does not allow, and returns the frame of
+    /// the answer.
     pub(crate) fn chain(
         &self,
         event: &str,
@@ -101,17 +103,18 @@ impl Scripts {
     ) -> Result<Vec<u8>, WireError> {
         let meter = self.start(budget);
         Module::with_temp_heap(|module| {
-            // Frozen: one hook cannot change what the next one sees.
-            let payload = payload(event, reader, &mut Frozen(module.frozen_heap()))?.to_value();
+            // Frozen, so that one hook cannot change what the next one sees.
+            let payload =
+                payload(event, reader, &mut FrozenBuilder(module.frozen_heap()))?.to_value();
             let args = [module.heap().alloc(event), payload];
             let mut eval = self.evaluator(&module, &meter);
             let mut verdicts = Vec::with_capacity(links.len());
             let mut room = budget.result_bytes;
             for (index, link) in (0..).zip(links) {
-                meter.enter_part(link.timeout_ms);
-                let said = self.link(index, link, &args, &mut eval, &meter, &mut room);
+                meter.enter_link(link.timeout_ms);
+                let result = self.link(index, link, &args, &mut eval, &meter, &mut room);
                 let (verdict, next) =
-                    said.unwrap_or_else(|failure| (Verdict::Failed(failure), Next::Stop));
+                    result.unwrap_or_else(|failure| (Verdict::Failed(failure), Next::Stop));
                 verdicts.push(verdict);
                 if next == Next::Stop {
                     break;
@@ -121,7 +124,8 @@ impl Scripts {
         })
     }
 
-    /// What one hook says. `room` is what the verdicts of the chain may still take together.
+    /// Runs one hook. `room` is how many bytes the remaining verdicts of the chain may take
+    /// together.
     fn link<'v>(
         &self,
         index: u32,
@@ -131,16 +135,16 @@ impl Scripts {
         meter: &Meter,
         room: &mut u64,
     ) -> Result<(Verdict, Next), Failure> {
-        // A condition that cannot be judged must not be a way around the hook.
+        // A condition that fails must not be a way around the hook.
         if let Some(when) = link.when
             && let Ok(value) = self.enter(when, index, args, eval, meter)
             && !value.to_bool()
         {
-            return Ok((Verdict::Skipped, Next::GoOn));
+            return Ok((Verdict::Skipped, Next::Continue));
         }
         let value = self.enter(link.script, index, args, eval, meter)?;
         if is_allow(value) {
-            return Ok((Verdict::Allowed, Next::GoOn));
+            return Ok((Verdict::Allowed, Next::Continue));
         }
         let (json, size) = to_sized_json(value, eval.heap(), *room)
             .map_err(|error| unusable(format!("the decision cannot be used: {error}")))?;
@@ -148,7 +152,7 @@ impl Scripts {
         Ok((
             Verdict::Returned(json),
             if allows(value) {
-                Next::GoOn
+                Next::Continue
             } else {
                 Next::Stop
             },
@@ -156,7 +160,7 @@ impl Scripts {
     }
 
     fn start(&self, budget: &Budget) -> Meter {
-        self.context.bound(budget.result_bytes);
+        self.context.limit_frames(budget.result_bytes);
         Meter::start(budget)
     }
 
@@ -170,7 +174,7 @@ impl Scripts {
         eval
     }
 
-    /// Calls the entry of a script.
+    /// Calls the entry function of a script.
     fn enter<'v>(
         &self,
         number: u32,
@@ -184,25 +188,25 @@ impl Scripts {
             .get(&number)
             .ok_or_else(|| raised("the script was not loaded"))?;
         self.context.enter(link, &script.linked);
-        let entry = script.entry(self.names.of(script.kind), meter, Some(&self.context))?;
+        let entry = script.entry(self.globals.of(script.kind), meter, Some(&self.context))?;
         let function = eval.heap().access_owned_frozen_value(&entry);
         eval.eval_function(function, args, &[])
-            .map_err(|error| judge(&error, script.kind, meter))
+            .map_err(|error| classify(&error, script.kind, meter))
     }
 }
 
-/// Whether a chain goes on after a hook.
+/// What a chain does after a hook.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
-    GoOn,
+    Continue,
     Stop,
 }
 
-/// The payload that `reader` holds, each part under all its names.
+/// Builds the payload in `reader`, with each part under all its spellings.
 fn payload(
     event: &str,
     reader: &mut Reader<'_>,
-    build: &mut Frozen<'_>,
+    build: &mut FrozenBuilder<'_>,
 ) -> Result<FrozenValue, WireError> {
     let mut entries = reader.entries(build)?;
     if spelling::applies_to(event) {
@@ -229,7 +233,7 @@ fn payload(
     Ok(build.map(entries))
 }
 
-/// Whether a hook returned what `allow()` gives and nothing more.
+/// Whether a hook returned exactly what `allow()` returns.
 fn is_allow(value: Value<'_>) -> bool {
     DictRef::from_value(value).is_some_and(|decision| {
         decision.len() == 1
@@ -237,7 +241,7 @@ fn is_allow(value: Value<'_>) -> bool {
     })
 }
 
-/// Whether a hook lets the chain go on. What anything else means is for the harness to judge.
+/// Whether a hook lets the chain continue. The harness judges every other decision.
 fn allows(value: Value<'_>) -> bool {
     let action = DictRef::from_value(value).and_then(|decision| decision.get_str("action"));
     matches!(
@@ -246,26 +250,26 @@ fn allows(value: Value<'_>) -> bool {
     )
 }
 
-/// The frame of what a tool returned.
+/// Encodes what a tool returned.
 fn outcome<'v>(
     value: Value<'v>,
     module: &Module<'v>,
     limit: u64,
 ) -> Result<Result<Vec<u8>, WireError>, Failure> {
-    let refused =
+    let unusable_result =
         |why: &dyn std::fmt::Display| unusable(format!("the result cannot be used: {why}"));
-    if let Some(reply) = value.downcast_ref::<Reply>() {
+    if let Some(reply) = value.downcast_ref::<OutcomeValue>() {
         let frame = Response::Done(reply.outcome().clone()).encode();
         return match frame {
             Ok(frame) if frame.len() as u64 > limit => {
-                Err(refused(&format_args!("larger than {limit} bytes")))
+                Err(unusable_result(&format_args!("larger than {limit} bytes")))
             }
             Ok(frame) => Ok(Ok(frame)),
-            Err(error) => Err(refused(&error)),
+            Err(error) => Err(unusable_result(&error)),
         };
     }
     let mut writer = Writer::roomy();
     begin_done(&mut writer);
-    to_wire(value, module.heap(), limit, &mut writer).map_err(|error| refused(&error))?;
+    to_wire(value, module.heap(), limit, &mut writer).map_err(|error| unusable_result(&error))?;
     Ok(Ok(writer.bytes))
 }

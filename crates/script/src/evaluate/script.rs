@@ -1,6 +1,6 @@
-//! One script, from its source to a function that can be entered.
+//! One script, from its source to its entry function.
 
-use super::context::{Context, Linked};
+use super::context::{LinkedBuiltins, ScriptContext};
 use super::failure::{self, MAX_CALLS, raised};
 use super::meter::Meter;
 use super::source;
@@ -12,15 +12,15 @@ use std::rc::Rc;
 use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Failure, FailureKind};
 
-/// A script, compiled when it is first needed.
-pub(super) struct Script {
+/// A script, compiled on first use.
+pub(super) struct LoadedScript {
     pub(super) kind: ScriptKind,
-    pub(super) linked: Linked,
+    pub(super) linked: LinkedBuiltins,
     source: String,
     compiled: OnceCell<Result<OwnedFrozenValue, Failure>>,
 }
 
-impl Script {
+impl LoadedScript {
     pub(super) fn new(kind: ScriptKind, source: String, linked: Vec<u32>) -> Self {
         Self {
             kind,
@@ -30,18 +30,18 @@ impl Script {
         }
     }
 
-    /// The function the script is entered at.
+    /// The entry function of the script.
     pub(super) fn entry(
         &self,
         globals: &Globals,
         meter: &Meter,
-        context: Option<&Context>,
+        context: Option<&ScriptContext>,
     ) -> Result<OwnedFrozenValue, Failure> {
-        if let Some(known) = self.compiled.get() {
-            return known.clone();
+        if let Some(compiled) = self.compiled.get() {
+            return compiled.clone();
         }
         let compiled = self.compile(globals, meter, context);
-        // A bound may be wider next time; anything else stays as it is.
+        // The next request may have a wider limit; every other failure is final.
         if compiled
             .as_ref()
             .err()
@@ -56,7 +56,7 @@ impl Script {
         &self,
         globals: &Globals,
         meter: &Meter,
-        context: Option<&Context>,
+        context: Option<&ScriptContext>,
     ) -> Result<OwnedFrozenValue, Failure> {
         let ast = source::parse(self.kind, &self.source)?;
         Module::with_temp_heap(|module| {
@@ -64,12 +64,12 @@ impl Script {
                 let mut eval = bounded(&module, meter);
                 let _loading = context.map(|context| context.load(&mut eval));
                 eval.eval_module(ast, globals)
-                    .map_err(|error| judge(&error, self.kind, meter))?;
+                    .map_err(|error| classify(&error, self.kind, meter))?;
             }
             let kept = module.freeze().map_err(starlark::Error::from);
             let frozen = kept.map_err(|error| {
                 raised(format!(
-                    "the script cannot be kept: {}",
+                    "the script cannot be frozen: {}",
                     error.without_diagnostic()
                 ))
             })?;
@@ -82,26 +82,26 @@ impl Script {
     }
 }
 
-/// An evaluator with the bounds of the request.
+/// An evaluator with the limits of the request.
 pub(super) fn bounded<'v, 'a, 'e>(module: &'a Module<'v>, meter: &'a Meter) -> Evaluator<'v, 'a, 'e>
 where
     'e: 'a,
 {
     let mut eval = Evaluator::new(module);
-    // Values are held outside the evaluator between two hooks.
+    // Values outside the evaluator must survive from one hook to the next.
     eval.disable_gc();
-    eval.set_check_cancelled(Box::new(|| meter.exceeded()));
-    // These fail only for zero, which means no bound, and when set twice.
+    eval.set_check_cancelled(Box::new(|| meter.check()));
+    // These fail only for zero, which means no limit, and when set twice.
     let _ = eval.set_max_callstack_size(MAX_CALLS);
     let _ =
         eval.set_max_heap_size(usize::try_from(meter.budget().memory_bytes).unwrap_or(usize::MAX));
     eval
 }
 
-/// The evaluator does not say which bound ended it, so the meter is asked.
-pub(super) fn judge(error: &starlark::Error, kind: ScriptKind, meter: &Meter) -> Failure {
-    match meter.tripped() {
-        Some(tripped) => failure::bound(tripped, meter.budget()),
-        None => failure::of(error, kind),
+/// Classifies an error. The evaluator does not say which limit ended it; the meter does.
+pub(super) fn classify(error: &starlark::Error, kind: ScriptKind, meter: &Meter) -> Failure {
+    match meter.exceeded() {
+        Some(limit) => failure::limit_exceeded(limit, meter.budget()),
+        None => failure::from_error(error, kind),
     }
 }

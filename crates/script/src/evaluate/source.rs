@@ -1,19 +1,17 @@
-//! From text to a syntax tree, with the same dialect and bounds as a check.
+//! Parses a script with the same dialect and limits as the check.
 
-use super::failure::{raised, raised_at};
-use crate::check::SOURCE_LIMIT;
+use super::failure::{from_error, raised_at};
+use crate::check::bounds;
 use crate::check::dialect::dialect;
-use crate::check::nesting::too_deep;
 use starlark::syntax::AstModule;
 use tool_harness::facts::ScriptKind;
-use tool_harness::span::Source;
 use tool_harness::worker::protocol::Failure;
 
-/// What a `when` becomes; errors on its first line are shifted by the length of the prefix.
+/// Wrapped around a `when`. Errors on its first line are shifted by the length of the prefix.
 const WHEN_PREFIX: &str = "def __when(event, payload): return (";
 const WHEN_SUFFIX: &str = "\n)\n";
 
-/// The function a script of this kind is entered at.
+/// The name of the entry function.
 pub(super) fn entry(kind: ScriptKind) -> &'static str {
     match kind {
         ScriptKind::Tool => "run",
@@ -22,7 +20,7 @@ pub(super) fn entry(kind: ScriptKind) -> &'static str {
     }
 }
 
-/// How many characters stand before the author's own on the first line.
+/// How many characters precede the author's text on the first line.
 pub(super) fn shift(kind: ScriptKind) -> u32 {
     match kind {
         ScriptKind::Tool | ScriptKind::Hook => 0,
@@ -30,18 +28,11 @@ pub(super) fn shift(kind: ScriptKind) -> u32 {
     }
 }
 
-/// Parses a source after looking at its size and nesting.
 pub(super) fn parse(kind: ScriptKind, source: &str) -> Result<AstModule, Failure> {
-    if source.len() > SOURCE_LIMIT {
-        return Err(raised(format!("longer than {SOURCE_LIMIT} bytes")));
-    }
-    if let Some(at) = too_deep(source) {
-        let place = Source::new("script", source).position(at);
-        return Err(raised_at("nested too deeply", place.line, place.column));
-    }
+    bounds(source).map_err(|why| raised_at(why.name, why.line, why.column))?;
     let text = match kind {
         ScriptKind::Tool | ScriptKind::Hook => source.to_owned(),
         ScriptKind::When => format!("{WHEN_PREFIX}{source}{WHEN_SUFFIX}"),
     };
-    AstModule::parse("script", text, &dialect()).map_err(|error| super::failure::of(&error, kind))
+    AstModule::parse("script", text, &dialect()).map_err(|error| from_error(&error, kind))
 }

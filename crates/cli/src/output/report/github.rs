@@ -1,10 +1,10 @@
-//! Annotations of GitHub's workflows: one command a line, as its documentation of workflow commands has them.
+//! Annotations for GitHub workflows, one workflow command a line.
 
-use super::Spot;
+use super::FileLocation;
 use tool_harness::diagnostic::{Diagnostic, Severity};
 use tool_harness::span::Position;
 
-/// One finding as a workflow command, with the end of its line.
+/// One finding as a workflow command and a newline.
 pub(super) fn annotation(finding: &Diagnostic, prefix: &str) -> String {
     let command = match finding.severity {
         Severity::Error => "error",
@@ -14,11 +14,11 @@ pub(super) fn annotation(finding: &Diagnostic, prefix: &str) -> String {
     let mut properties = Vec::new();
     let mut message = finding.message.clone();
     if let Some(place) = &finding.place {
-        let spot = Spot::of(place, prefix);
-        properties.push(format!("file={}", property(&spot.file)));
+        let location = FileLocation::of(place, prefix);
+        properties.push(format!("file={}", property(&location.file)));
         let (start, end) = (place.position(), place.source.position(place.span.end));
-        match spot.within {
-            // The lines are those of a text inside the file, which GitHub cannot show.
+        match location.within {
+            // GitHub cannot show lines of a text inside the file.
             Some(within) => {
                 message = format!("{within}:{}:{}: {message}", start.line, start.column)
             }
@@ -32,7 +32,7 @@ pub(super) fn annotation(finding: &Diagnostic, prefix: &str) -> String {
     format!("::{command} {}::{}\n", properties.join(","), data(&message))
 }
 
-/// GitHub shows columns only within one line.
+/// Without columns if it spans several lines: GitHub would ignore them.
 fn range(start: Position, end: Position) -> Vec<String> {
     let mut parts = vec![
         format!("line={}", start.line),
@@ -68,15 +68,15 @@ mod tests {
         let finding = |start, end| {
             Diagnostic::new("SOME_CODE", Severity::Warning, "100% wrong\nhere")
                 .at(Place::new(&source, Span::new(start, end)))
-                .help("mend it")
+                .help("fix it")
         };
         assert_eq!(
             annotation(&finding(4, 7), "sub/"),
-            "::warning file=sub/a%2Cb%3Ac.md,line=2,endLine=2,col=1,endColumn=4,title=SOME_CODE::100%25 wrong%0Ahere%0Amend it\n"
+            "::warning file=sub/a%2Cb%3Ac.md,line=2,endLine=2,col=1,endColumn=4,title=SOME_CODE::100%25 wrong%0Ahere%0Afix it\n"
         );
         assert_eq!(
             annotation(&finding(0, 7), ""),
-            "::warning file=a%2Cb%3Ac.md,line=1,endLine=2,title=SOME_CODE::100%25 wrong%0Ahere%0Amend it\n"
+            "::warning file=a%2Cb%3Ac.md,line=1,endLine=2,title=SOME_CODE::100%25 wrong%0Ahere%0Afix it\n"
         );
     }
 

@@ -1,9 +1,9 @@
-//! Reports: everything that a check found, for people, programs, code scanning and pull requests.
+//! The report of a check, for people, programs, code scanning and pull requests.
 
 mod github;
 mod sarif;
 
-use super::{Output, diagnostic, look, paint, summary};
+use super::{Output, diagnostic, paint, style, summary};
 use crate::exit::Exit;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -12,64 +12,72 @@ use std::time::Instant;
 use tool_harness::diagnostic::{Diagnostic, Severity};
 use tool_harness::span::Place;
 
-/// How a report is written, and what makes it bad.
+/// The options of a report.
 #[derive(Args)]
-pub(crate) struct Reporting {
-    /// How the report is written
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+pub(crate) struct ReportArgs {
+    /// The format of the report
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    format: ReportFormat,
     /// The same as `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Warnings make the report not valid, too
+    /// Fail on warnings, too
     #[arg(long)]
     deny_warnings: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// The source with the place marked
+enum ReportFormat {
+    /// Text for people, with source excerpts
     Text,
     /// One JSON document
     Json,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// Annotations of GitHub's workflows
+    /// Annotations for GitHub workflows
     Github,
 }
 
-/// What was looked at.
-pub(crate) struct Looked<'a> {
-    /// Everything that was found.
+/// What a check found.
+pub(crate) struct CheckReport<'a> {
+    /// The findings.
     pub(crate) findings: &'a [Diagnostic],
-    /// What there was, as `3 tools, 2 hooks`.
+    /// What was checked, as `3 tools, 2 hooks`.
     pub(crate) counted: String,
-    /// When it began.
+    /// When the check began.
     pub(crate) started: Instant,
-    /// What stands before paths that are relative to the project, for readers who start elsewhere.
+    /// The prefix of paths that are relative to the project, for readers in another folder.
     pub(crate) prefix: String,
 }
 
-impl Reporting {
-    /// Writes the report; it decides how the program ends.
-    pub(crate) fn write(&self, looked: &Looked<'_>, output: &mut Output) -> anyhow::Result<Exit> {
-        let findings = looked.findings;
+impl ReportArgs {
+    /// Writes the report; returns the exit code.
+    pub(crate) fn write(
+        &self,
+        report: &CheckReport<'_>,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
+        let findings = report.findings;
         let denied = if self.deny_warnings {
             Severity::Warning
         } else {
             Severity::Error
         };
         let valid = findings.iter().all(|finding| finding.severity < denied);
-        match if self.json { Format::Json } else { self.format } {
-            Format::Json => output.json(&document(valid, findings))?,
-            Format::Sarif => output.json(&sarif::document(findings, &looked.prefix))?,
-            Format::Github => {
+        match if self.json {
+            ReportFormat::Json
+        } else {
+            self.format
+        } {
+            ReportFormat::Json => output.json(&document(valid, findings))?,
+            ReportFormat::Sarif => output.json(&sarif::document(findings, &report.prefix))?,
+            ReportFormat::Github => {
                 findings.iter().try_for_each(|finding| {
-                    output.raw(&github::annotation(finding, &looked.prefix))
+                    output.raw(&github::annotation(finding, &report.prefix))
                 })?;
-                output.say(&verdict(valid, looked))?;
+                output.say(&verdict(valid, report))?;
             }
-            Format::Text => text(valid, looked, output)?,
+            ReportFormat::Text => text(valid, report, output)?,
         }
         Ok(if valid { Exit::Done } else { Exit::Failed })
     }
@@ -79,36 +87,36 @@ fn document(valid: bool, findings: &[Diagnostic]) -> Value {
     json!({"valid": valid, "diagnostics": findings.iter().map(Diagnostic::to_json).collect::<Vec<_>>()})
 }
 
-fn text(valid: bool, looked: &Looked<'_>, output: &mut Output) -> anyhow::Result<()> {
-    for finding in looked.findings {
+fn text(valid: bool, report: &CheckReport<'_>, output: &mut Output) -> anyhow::Result<()> {
+    for finding in report.findings {
         output.print(&diagnostic(finding))?;
         output.print("")?;
     }
-    output.print(&verdict(valid, looked))?;
-    if let Some(first) = looked.findings.first() {
+    output.print(&verdict(valid, report))?;
+    if let Some(first) = report.findings.first() {
         output.print(&paint(
-            look::QUIET,
-            &format!("`harness explain {}` says more about a code", first.code),
+            style::QUIET,
+            &format!("`harness explain {}` says more about this code", first.code),
         ))?;
     }
     Ok(())
 }
 
-/// The line at the end: whether it is valid, how many of what, how long it took.
-fn verdict(valid: bool, looked: &Looked<'_>) -> String {
+/// The last line: whether the input is valid, what was checked and found, how long it took.
+fn verdict(valid: bool, report: &CheckReport<'_>) -> String {
     let verdict = if valid {
-        paint(look::GOOD, "valid")
+        paint(style::GOOD, "valid")
     } else {
-        paint(look::BAD, "not valid")
+        paint(style::BAD, "not valid")
     };
     format!(
         "{verdict}: {}, {}",
-        looked.counted,
-        summary(looked.findings, looked.started.elapsed())
+        report.counted,
+        summary(report.findings, report.started.elapsed())
     )
 }
 
-/// What stands before the paths of a project in `folder`, for a reader who starts where this program did.
+/// The prefix of paths in the project, for a reader in the current folder.
 pub(crate) fn prefix(folder: &Path) -> String {
     let here = std::env::current_dir().ok();
     let below = here.and_then(|here| folder.strip_prefix(here).ok().map(Path::to_path_buf));
@@ -118,13 +126,13 @@ pub(crate) fn prefix(folder: &Path) -> String {
     }
 }
 
-/// A place for programs that look files up: the file, and which text of it when that has lines of its own.
-struct Spot<'a> {
+/// A file for programs that open it, and the name of a text inside it that has lines of its own.
+struct FileLocation<'a> {
     file: String,
     within: Option<&'a str>,
 }
 
-impl<'a> Spot<'a> {
+impl<'a> FileLocation<'a> {
     fn of(place: &'a Place, prefix: &str) -> Self {
         let path: &str = &place.source.path;
         let (file, within) = path

@@ -1,13 +1,13 @@
-//! SARIF 2.1.0, which code scanning reads.
+//! SARIF 2.1.0, for code scanning.
 
-use super::Spot;
+use super::FileLocation;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use tool_harness::check::{RULES, page};
+use tool_harness::check::{page, rules};
 use tool_harness::diagnostic::{Diagnostic, Severity};
 use tool_harness::span::{Place, Position};
 
-/// The whole log: one run, with the rules that found something.
+/// The log: one run with its findings and their rules.
 pub(super) fn document(findings: &[Diagnostic], prefix: &str) -> Value {
     let mut used: Vec<&str> = Vec::new();
     let mut index: HashMap<&str, usize> = HashMap::new();
@@ -37,13 +37,13 @@ pub(super) fn document(findings: &[Diagnostic], prefix: &str) -> Value {
 }
 
 fn rule(code: &str) -> Value {
-    let Some(rule) = RULES.iter().find(|rule| rule.code == code) else {
+    let Some(rule) = rules().find(|rule| rule.code == code) else {
         return json!({ "id": code });
     };
     json!({
         "id": code,
         "shortDescription": {"text": rule.why},
-        "help": {"text": rule.why, "markdown": page(rule)},
+        "help": {"text": rule.why, "markdown": page(&rule)},
         "defaultConfiguration": {"level": rule.severity.to_string()},
     })
 }
@@ -76,10 +76,10 @@ fn result(finding: &Diagnostic, rule: Option<usize>, prefix: &str) -> Value {
 }
 
 fn location(place: &Place, prefix: &str) -> Value {
-    let spot = Spot::of(place, prefix);
-    let mut location = json!({"physicalLocation": {"artifactLocation": {"uri": uri(&spot.file)}}});
+    let file = FileLocation::of(place, prefix);
+    let mut location = json!({"physicalLocation": {"artifactLocation": {"uri": uri(&file.file)}}});
     let (start, end) = (place.position(), place.source.position(place.span.end));
-    match spot.within {
+    match file.within {
         Some(within) => {
             location["logicalLocations"] = json!([{"fullyQualifiedName": format!("{within}:{}:{}", start.line, start.column)}]);
         }
@@ -92,7 +92,7 @@ fn region(start: Position, end: Position) -> Value {
     json!({"startLine": start.line, "startColumn": start.column, "endLine": end.line.max(start.line), "endColumn": end.column.max(1)})
 }
 
-/// A path as a reference: what has a meaning in one is written out.
+/// A path as a URI reference, percent-encoded.
 fn uri(path: &str) -> String {
     let plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b'~');

@@ -116,7 +116,7 @@ fn a_project_whose_files_are_missing_or_broken() {
     std::os::unix::fs::symlink("gone.md", project.path().join("harness.md")).expect("a link");
     stopped(&project, &message, "root file is broken");
     std::fs::remove_dir_all(project.path().join(".harness")).expect("removed");
-    stopped(&project, &message, "harness.md");
+    stopped(&project, &message, "root file is broken");
 }
 
 #[test]
@@ -192,11 +192,15 @@ fn a_project_that_is_named_is_the_one_that_judges() {
 }
 
 #[test]
-fn a_folder_that_is_no_whole_path_is_named() {
+fn a_folder_that_is_no_absolute_path_is_named() {
     for cwd in ["src", ""] {
         let project = allowing();
         let message = json!({"hook_event_name": "PreToolUse", "cwd": cwd, "tool_name": "Bash", "tool_input": {"command": "ls"}});
-        stopped(&project, &message.to_string(), &format!("`cwd` \"{cwd}\""));
+        stopped(
+            &project,
+            &message.to_string(),
+            &format!("`cwd` of the client's message, `{cwd}`,"),
+        );
     }
 }
 

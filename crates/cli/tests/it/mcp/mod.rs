@@ -4,5 +4,5 @@ mod calls;
 mod client;
 mod ends;
 mod input;
-mod kept;
 mod reload;
+mod resources;

@@ -23,7 +23,7 @@ fn a_new_a_changed_and_a_removed_file_are_served_as_they_are_now() {
     assert_eq!(client.tools(), ["b"]);
     // Another script under the same description: nothing to list again.
     project.write(".harness/tools/b.md", returns("3").as_bytes());
-    client.wait_for_log("loaded again: 1 tool offered\nloaded again: 1 tool offered");
+    client.wait_for_log("reloaded: 1 tool offered\nreloaded: 1 tool offered");
     assert_eq!(client.result("b", json!({}))["content"][0]["text"], "3");
     assert_eq!(client.rest(), Vec::<Value>::new());
 }
@@ -53,8 +53,8 @@ fn a_subscription_hears_of_changes_and_others_of_that_revision_do_not() {
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
     assert_eq!(client.tools(), ["a", "b"]);
     project.write(".harness/tools/c.md", returns("3").as_bytes());
-    client.wait_for_log("loaded again: 3 tools offered");
-    deaf.wait_for_log("loaded again: 3 tools offered");
+    client.wait_for_log("reloaded: 3 tools offered");
+    deaf.wait_for_log("reloaded: 3 tools offered");
     assert_eq!((client.rest(), deaf.rest()), (Vec::new(), Vec::new()));
 }
 
@@ -103,7 +103,7 @@ fn the_last_good_version_of_a_broken_tool_hook_and_root_stays_in_use() {
         (".harness/hooks/guard.md", "\0"),
         ("harness.yaml", "format: 1\n"),
     ] {
-        let before = client.log().matches("loaded again").count();
+        let before = client.log().matches("reloaded").count();
         project.write(path, text.as_bytes());
         let kept = if path == "harness.yaml" {
             "harness.md"
@@ -113,7 +113,7 @@ fn the_last_good_version_of_a_broken_tool_hook_and_root_stays_in_use() {
         client.wait_for_log(&format!(
             "`{kept}` broke; its last good version stays in use"
         ));
-        while client.log().matches("loaded again").count() == before {
+        while client.log().matches("reloaded").count() == before {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         holds(&mut client, path);
@@ -161,7 +161,7 @@ fn a_call_in_flight_ends_on_its_own_version_and_the_session_goes_on() {
         ".harness/tools/a.md",
         tool(&old.replace("1.5", "0").replace("old", "new")).as_bytes(),
     );
-    client.wait_for_log("loaded again");
+    client.wait_for_log("reloaded");
     assert_eq!(
         client.result("a", json!({}))["structuredContent"],
         json!({"version": "new", "n": 2})
@@ -187,7 +187,7 @@ fn calls_in_flight_on_the_version_before_count_against_the_limit_of_the_next() {
     assert_eq!(client.tools(), ["a"], "the first version is there");
     let first = client.call("a", json!({}));
     project.write(".harness/tools/a.md", text("0").as_bytes());
-    client.wait_for_log("loaded again");
+    client.wait_for_log("reloaded");
     assert_eq!(
         client.result("a", json!({}))["structuredContent"],
         json!(["2", "0"])

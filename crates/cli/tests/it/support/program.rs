@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// What the program left behind.
@@ -159,6 +160,39 @@ pub(crate) fn repository(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(path)
+}
+
+/// The program of an example. `cargo test --workspace` builds it for the example's own test; a run
+/// of this package alone builds it here.
+pub(crate) fn example_program(name: &str) -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    let folder = Path::new(env!("CARGO_BIN_EXE_harness"))
+        .parent()
+        .expect("a folder");
+    BUILT.get_or_init(|| {
+        if ["embed", "typed"]
+            .iter()
+            .all(|name| folder.join(name).exists())
+        {
+            return;
+        }
+        let words = [
+            "build",
+            "--quiet",
+            "--offline",
+            "--locked",
+            "-p",
+            "embed",
+            "-p",
+            "typed",
+        ];
+        let built = command(env!("CARGO"), &repository("."), &words)
+            .output()
+            .expect("cargo runs");
+        let said = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "{said:.2000}");
+    });
+    folder.join(name)
 }
 
 /// Copies a folder with everything in it.

@@ -292,7 +292,7 @@ fn what_a_script_says_is_bounded() {
     };
     assert_eq!(
         failure.message,
-        "`fs.write` cannot be given this: larger than 1048576 bytes"
+        "`fs.write` cannot take this value: larger than 1048576 bytes"
     );
     worker.load(3, ScriptKind::Tool, &body("  print('é' * 1000000)"), &[]);
     worker.send(&Request::Run {

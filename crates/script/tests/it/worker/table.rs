@@ -6,15 +6,14 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
-use tool_harness::builtin::{Args, Body, Builtin, Host, Kind, Module, Param, Scope};
+use tool_harness::builtin::{Args, Body, Builtin, BuiltinHost, Kind, Module, Param, Scope};
 use tool_harness::effect::Effects;
-use tool_harness::facts::ScriptKind;
-use tool_harness_script::Table;
+use tool_harness_script::BuiltinTable;
 
 /// What starts a worker with this table.
 pub(crate) const ARGUMENT: &str = "worker-with-the-table-of-the-tests";
 
-pub(crate) const TABLE: Table = &[&GLOBALS, &FS, &LOG, &TEXT, &HASH, &ESCAPE];
+pub(crate) const TABLE: BuiltinTable = &[&GLOBALS, &FS, &LOG, &TEXT, &HASH, &ESCAPE];
 
 const fn call(
     name: &'static str,
@@ -260,7 +259,7 @@ static ESCAPE: Module = Module {
     ],
 };
 
-fn never(_: &dyn Host, _: &Args) -> Result<Value, String> {
+fn never(_: &dyn BuiltinHost, _: &Args) -> Result<Value, String> {
     Err("a worker must not run this".into())
 }
 

@@ -1,0 +1,18 @@
+//! `harness exec` and `harness doctor`, from outside.
+
+mod streams;
+mod world;
+
+use crate::support::Project;
+use crate::support::program::{Ran, harness};
+
+fn project() -> Project {
+    Project::new(&[
+        ("harness.md", "---\nformat: 1\n---\n"),
+        ("src/a.txt", "a\n"),
+    ])
+}
+
+fn exec(project: &Project, words: &[&str]) -> Ran {
+    harness(project.path(), &[&["exec", "--"], words].concat())
+}

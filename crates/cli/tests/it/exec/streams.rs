@@ -1,0 +1,224 @@
+//! Output, signals and ends.
+
+use super::project;
+use crate::support::Project;
+use crate::support::program::{Ran, command, descendants, gone, harness, prepared, signal};
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+#[test]
+fn output_comes_while_the_command_runs() {
+    let project = project();
+    let mut child = streaming(&project, "echo first; read line; echo $line");
+    let mut first = [0; 6];
+    child
+        .stdout
+        .as_mut()
+        .expect("its output")
+        .read_exact(&mut first)
+        .expect("a line before the command ends");
+    assert_eq!(&first, b"first\n");
+    child
+        .stdin
+        .take()
+        .expect("its input")
+        .write_all(b"second\n")
+        .expect("it reads");
+    let ran = Ran::from(child.wait_with_output().expect("it ends")).ends(0);
+    assert_eq!(ran.out, "second\n");
+}
+
+fn streaming(project: &Project, script: &str) -> Child {
+    let words = ["exec", "--", "sh", "-c", script];
+    prepared(project.path(), &words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts")
+}
+
+#[test]
+fn a_limit_of_time_ends_everything_it_started() {
+    let project = project();
+    let started = Instant::now();
+    let ran = harness(
+        project.path(),
+        &[
+            "exec",
+            "--timeout-ms",
+            "300",
+            "--",
+            "sh",
+            "-c",
+            "echo early; setsid sleep 4711 & sleep 4711",
+        ],
+    )
+    .ends(4);
+    assert!(
+        started.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        started.elapsed()
+    );
+    assert!(
+        ran.out == "early\n" && ran.err.contains("it ran out of time"),
+        "{}",
+        ran.err
+    );
+    let left = fs::read_dir("/proc")
+        .expect("/proc")
+        .flatten()
+        .filter(|entry| {
+            fs::read(entry.path().join("cmdline"))
+                .is_ok_and(|line| line.starts_with(b"sleep\x004711\0"))
+        });
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn signals_are_passed_on_and_a_second_one_ends_everything() {
+    let project = project();
+    let mut child = streaming(
+        &project,
+        "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.05; done",
+    );
+    wait_for(&mut child, b"ready\n");
+    signal(child.id(), "INT");
+    let ran = Ran::from(child.wait_with_output().expect("it ends")).ends(9);
+    assert_eq!(ran.out, "caught\n");
+
+    let mut child = streaming(&project, "trap '' INT TERM; echo ready; sleep 4712");
+    wait_for(&mut child, b"ready\n");
+    let all = descendants(child.id());
+    signal(child.id(), "TERM");
+    std::thread::sleep(Duration::from_millis(200));
+    signal(child.id(), "TERM");
+    Ran::from(child.wait_with_output().expect("it ends")).ends(128 + 15);
+    assert_eq!(gone(&all), Vec::<u32>::new());
+}
+
+fn wait_for(child: &mut Child, text: &[u8]) {
+    let mut read = vec![0; text.len()];
+    child
+        .stdout
+        .as_mut()
+        .expect("its output")
+        .read_exact(&mut read)
+        .expect("a line");
+    assert_eq!(read, text);
+}
+
+#[test]
+fn a_program_that_is_killed_leaves_no_command_behind() {
+    let project = project();
+    let mut child = streaming(&project, "echo ready; setsid sleep 4713 & sleep 4713");
+    wait_for(&mut child, b"ready\n");
+    let all = descendants(child.id());
+    assert!(!all.is_empty());
+    child.kill().expect("killed");
+    child.wait().expect("it ends");
+    assert_eq!(gone(&all), Vec::<u32>::new());
+}
+
+#[test]
+fn a_reader_who_does_not_read_holds_up_neither_the_deadline_nor_a_request_to_end() {
+    let project = project();
+    for line in ["yes", "yes >&2", "seq 1 9999999; exec sleep 4714"] {
+        let words = ["exec", "--timeout-ms", "400", "--", "sh", "-c", line];
+        let mut child = prepared(project.path(), &words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let started = Instant::now();
+        assert_eq!(child.wait().expect("it ends").code(), Some(4), "{line}");
+        assert!(
+            started.elapsed() < Duration::from_secs(5),
+            "{line}: {:?}",
+            started.elapsed()
+        );
+    }
+    for name in ["INT", "TERM"] {
+        let mut child = streaming(&project, "echo ready; exec yes");
+        wait_for(&mut child, b"ready\n");
+        std::thread::sleep(Duration::from_millis(300));
+        let (all, started) = (descendants(child.id()), Instant::now());
+        assert!(!all.is_empty());
+        signal(child.id(), name);
+        assert!(
+            child
+                .wait()
+                .expect("it ends")
+                .code()
+                .is_some_and(|code| code != 0),
+            "{name}"
+        );
+        assert!(
+            started.elapsed() < Duration::from_secs(5),
+            "{name}: {:?}",
+            started.elapsed()
+        );
+        assert_eq!(gone(&all), Vec::<u32>::new());
+    }
+}
+
+#[test]
+fn a_reader_who_reads_late_gets_all_of_it() {
+    let project = project();
+    let mut child = streaming(&project, "echo ready; seq 1 400000");
+    wait_for(&mut child, b"ready\n");
+    std::thread::sleep(Duration::from_millis(700));
+    let ran = Ran::from(child.wait_with_output().expect("it ends")).ends(0);
+    assert!(
+        ran.out.starts_with("1\n2\n") && ran.out.ends_with("\n400000\n"),
+        "{} bytes",
+        ran.out.len()
+    );
+    assert_eq!(ran.out.lines().count(), 400_000);
+}
+
+#[test]
+fn a_reader_who_has_had_enough_ends_it_as_any_program_in_a_pipeline() {
+    let project = project();
+    for line in ["exec yes", "trap '' PIPE; exec yes"] {
+        let mut child = streaming(&project, line);
+        wait_for(&mut child, b"y\n");
+        let all = descendants(child.id());
+        drop(child.stdout.take());
+        Ran::from(child.wait_with_output().expect("it ends")).ends(128 + 13);
+        assert_eq!(gone(&all), Vec::<u32>::new());
+    }
+    let mut child = streaming(&project, "echo y; read line; exit 7");
+    wait_for(&mut child, b"y\n");
+    // One who says nothing more does not notice.
+    drop(child.stdout.take());
+    Ran::from(child.wait_with_output().expect("it ends")).ends(7);
+}
+
+#[test]
+fn output_that_is_lost_is_a_failure_and_what_is_thrown_away_is_not() {
+    let project = project();
+    let shell = |line: &str| {
+        Ran::from(
+            command(
+                "sh",
+                project.path(),
+                &["-c", line, env!("CARGO_BIN_EXE_harness")],
+            )
+            .output()
+            .expect("it runs"),
+        )
+    };
+    let lost = shell("\"$0\" exec -- echo hello >&-").ends(2);
+    assert!(
+        lost.err.contains("standard output is closed"),
+        "{}",
+        lost.err
+    );
+    shell("\"$0\" exec -- sh -c 'echo hello >&2' 2>&-").ends(2);
+    shell("\"$0\" exec -- sh -c 'exit 7' >&-").ends(7);
+    shell("\"$0\" exec -- echo hello >/dev/null").ends(0);
+    shell("\"$0\" exec -- echo hello 1<>/dev/null").ends(0);
+}

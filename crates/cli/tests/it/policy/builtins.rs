@@ -1,0 +1,309 @@
+//! What scripts may call, and what is theirs alone.
+
+use super::{ECHO, ask, root};
+use crate::support::{Project, call, code, hook, tool};
+use serde_json::json;
+use std::sync::Arc;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denied_built_in_raises_inside_any_script_however_it_is_reached() {
+    let scripts = [
+        "def run(args):\n    return fs.exists(\"a\")",
+        "def run(args):\n    x = fs\n    return x.exists(\"a\")",
+        "def run(args):\n    f = fs.exists\n    return f(\"a\")",
+        "def run(args):\n    return [f(\"a\") for f in [fs.exists]][0]",
+        "def run(args):\n    d = {\"k\": fs}\n    return d[\"k\"].exists(\"a\")",
+        "def run(args):\n    return getattr(fs, \"exists\")(\"a\")",
+        "def run(args):\n    return (lambda m: m.exists(\"a\"))(fs)",
+        "x = fs.exists\ndef run(args):\n    return x(\"a\")",
+    ];
+    for policy in [
+        "deny: [\"fs.*\"]",
+        "deny: [fs.exists]",
+        "deny: [\"*.exists\"]",
+        "allow: [t, \"fs.read\"]",
+        "deny: [fs]",
+    ] {
+        for script in scripts {
+            let rules = root(&format!("tools_policy: {{{policy}}}\n"));
+            let result = ask(
+                &[
+                    ("harness.md", &rules),
+                    (".harness/tools/t.md", &tool(script)),
+                ],
+                "t",
+                json!({}),
+            )
+            .await;
+            assert_eq!(
+                code(&result),
+                "tool.failed",
+                "{policy}: {script}: {:?}",
+                result.value
+            );
+            assert!(
+                result.text().contains("fs.exists") && result.text().contains("denied"),
+                "{policy}: {}",
+                result.text()
+            );
+        }
+    }
+    for script in scripts {
+        let rules = root("tools_policy: {deny: [fs.write]}\n");
+        let result = ask(
+            &[
+                ("harness.md", &rules),
+                (".harness/tools/t.md", &tool(script)),
+            ],
+            "t",
+            json!({}),
+        )
+        .await;
+        assert_eq!(
+            result.value,
+            Some(json!(false)),
+            "{script}: {:?}",
+            result.error
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denied_built_in_raises_also_when_it_touches_nothing_and_in_hooks() {
+    for (name, expression) in [
+        ("json.encode", "json.encode({})"),
+        ("time.now", "time.now()"),
+        ("re.match", "re.match(\"a\", \"a\")"),
+        ("uuid.v4", "uuid.v4()"),
+        ("cache.get", "cache.get(\"a\")"),
+        ("env", "env(\"HOME\")"),
+    ] {
+        let rules = root(&format!(
+            "tools_policy: {{deny: [{name}]}}\nsandbox: {{env: [HOME]}}\n"
+        ));
+        let script = format!("def run(args):\n    return [{expression}, 1][1]");
+        let files = [
+            ("harness.md", rules.as_str()),
+            (".harness/tools/t.md", &tool(&script)),
+        ];
+        let result = ask(&files, "t", json!({})).await;
+        assert_eq!(code(&result), "tool.failed", "{name}: {:?}", result.value);
+        assert!(result.text().contains(name), "{name}: {}", result.text());
+        let guard = hook(
+            "tool.pre",
+            &format!("def handle(event, payload):\n    x = {expression}\n    return allow()"),
+        );
+        let files = [
+            ("harness.md", rules.as_str()),
+            (".harness/tools/t.md", &tool(ECHO)),
+            (".harness/hooks/guard.md", &guard),
+        ];
+        let result = Project::new(&files)
+            .engine()
+            .await
+            .call(call("t", json!({})))
+            .await;
+        assert_eq!(
+            code(&result),
+            "tool.hook.failed",
+            "{name} in a hook: {:?}",
+            result.value
+        );
+        assert!(
+            result
+                .error
+                .is_some_and(|error| error.message.contains(name)),
+            "{name}"
+        );
+        if name.starts_with("json") || name.starts_with("re.") {
+            let early = format!("x = {expression}\ndef run(args):\n    return 1");
+            let result = ask(
+                &[
+                    ("harness.md", rules.as_str()),
+                    (".harness/tools/t.md", &tool(&early)),
+                ],
+                "t",
+                json!({}),
+            )
+            .await;
+            assert_eq!(
+                code(&result),
+                "tool.failed",
+                "{name} while the script is loaded: {:?}",
+                result.value
+            );
+        }
+        let project = Project::new(&[
+            ("harness.md", "---\nsandbox: {env: [HOME]}\n---\n"),
+            (".harness/tools/t.md", &tool(&script)),
+        ]);
+        let engine = project
+            .builder()
+            .environment(Arc::new(|_| Ok(None)))
+            .load()
+            .await
+            .expect("loads");
+        assert_eq!(
+            engine.call(call("t", json!({}))).await.value,
+            Some(json!(1)),
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_built_yet_is_a_known_name_that_raises() {
+    for expression in [
+        "meta.list_tools()",
+        "meta.call_tool(\"t\", {})",
+        "meta.tool_register({})",
+        "meta.hook_register({})",
+        "task.poll(\"x\")",
+        "delegate({\"task\": \"x\"})",
+    ] {
+        let text = tool(&format!("def run(args):\n    return {expression}"));
+        let project = Project::new(&[(".harness/tools/t.md", &text)]);
+        let engine = project.engine().await;
+        assert!(
+            !engine
+                .diagnostics()
+                .iter()
+                .any(|found| found.code.starts_with("SCRIPT_UNKNOWN")),
+            "{expression}"
+        );
+        let result = engine.call(call("t", json!({}))).await;
+        assert_eq!(
+            code(&result),
+            "tool.failed",
+            "{expression}: {:?}",
+            result.value
+        );
+        assert!(
+            result.text().contains("not available yet"),
+            "{expression}: {}",
+            result.text()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_environment_is_seen_only_where_it_is_listed() {
+    let rules = root("sandbox: {env: [LISTED, UNSET, UNTRUSTED]}\n");
+    let script = tool("def run(args):\n    return env(args[\"name\"], \"default\")");
+    let project = Project::new(&[("harness.md", &rules), (".harness/tools/t.md", &script)]);
+    let variables = |name: &str| match name {
+        "LISTED" | "SECRET" | "" | "LISTED=1" => Ok(Some(format!("value of {name}"))),
+        "UNTRUSTED" => Err("a person must agree first".to_owned()),
+        _ => Ok(None),
+    };
+    let engine = project
+        .builder()
+        .environment(Arc::new(variables))
+        .load()
+        .await
+        .expect("loads");
+    for (name, expected) in [
+        ("LISTED", Ok("value of LISTED")),
+        ("UNSET", Ok("default")),
+        ("SECRET", Err(())),
+        ("UNTRUSTED", Err(())),
+        ("listed", Err(())),
+        ("", Err(())),
+        ("LISTED=1", Err(())),
+    ] {
+        let result = engine.call(call("t", json!({"name": name}))).await;
+        match expected {
+            Ok(text) => assert_eq!(result.value, Some(json!(text)), "{name}"),
+            Err(()) => assert!(
+                result.is_error && !result.text().contains("value of"),
+                "{name}: {}",
+                result.text()
+            ),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn state_lives_with_the_session_cache_with_the_run_and_ctx_with_the_turn() {
+    let script = tool(
+        "def run(args):\n    seen = [m.get(\"k\") for m in [state, cache, ctx]]\n    [m.set(\"k\", args[\"v\"]) for m in [state, cache, ctx]]\n    return seen",
+    );
+    let project = Project::new(&[(".harness/tools/t.md", &script)]);
+    let engine = project.engine().await;
+    let ask = |session: &str, run: &str, value: u32| {
+        let mut call = call("t", json!({"v": value})).session(session);
+        call.run_id = run.to_owned();
+        engine.call(call)
+    };
+    for (session, run, value, seen) in [
+        ("a", "1", 1, json!([null, null, null])),
+        ("a", "1", 2, json!([1, 1, null])),
+        ("a", "2", 3, json!([2, null, null])),
+        ("b", "1", 4, json!([null, null, null])),
+        ("a", "1", 5, json!([3, 2, null])),
+    ] {
+        assert_eq!(
+            ask(session, run, value).await.value,
+            Some(seen),
+            "{session} {run}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_update_is_lost_among_two_hundred_at_once() {
+    let script = tool(
+        "def run(args):\n    state.increment(\"n\")\n    state.append(\"l\", args[\"i\"])\n    metrics.incr(\"m\")\n    return state.update({str(args[\"i\"]): True})",
+    );
+    let read = tool(
+        "def run(args):\n    return [state.get(\"n\"), len(state.get(\"l\")), len(state.snapshot()), metrics.get(\"m\")]",
+    );
+    let project = Project::new(&[
+        (".harness/tools/t.md", &script),
+        (".harness/tools/read_all.md", &read),
+    ]);
+    let engine = project.engine().await;
+    let mut tasks = tokio::task::JoinSet::new();
+    for i in 0..200 {
+        let engine = engine.clone();
+        tasks.spawn(async move { engine.call(call("t", json!({"i": i})).session("s")).await });
+    }
+    while let Some(result) = tasks.join_next().await {
+        let result = result.expect("joins");
+        assert!(!result.is_error, "{:?}", result.error);
+    }
+    assert_eq!(
+        engine
+            .call(call("read_all", json!({})).session("s"))
+            .await
+            .value,
+        Some(json!([200, 200, 202, 200]))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_cannot_forge_events_of_the_harness() {
+    let script = "def run(args):\n    emit(\"tool.completed\", {\"tool\": \"other\"})\n    emit(\"custom.hook.decided\")\n    print(\"tool.started\\n{}\")\n    return 1";
+    let project = Project::script(script);
+    let result = project.engine().await.call(call("t", json!({}))).await;
+    assert!(!result.is_error, "{:?}", result.error);
+    let names = project.events.names();
+    assert_eq!(
+        names,
+        [
+            "tool.started",
+            "custom.tool.completed",
+            "custom.hook.decided",
+            "log",
+            "tool.completed"
+        ]
+    );
+    assert!(
+        project
+            .events
+            .all()
+            .iter()
+            .all(|event| event.name.starts_with("custom.")
+                || event.fields.get("tool") != Some(&json!("other")))
+    );
+}

@@ -1,0 +1,639 @@
+//! Commands that take away or replace what governs without naming it: the folder it lies in, or everything there.
+
+use super::ClientToolCall;
+use super::shell::{self, Program, Segment, Variables};
+use std::path::{Path, PathBuf};
+use tool_harness_sandbox::file;
+
+/// Programs that change or remove what they are given by name.
+const CHANGERS: [&str; 22] = [
+    "rm",
+    "rmdir",
+    "mv",
+    "shred",
+    "unlink",
+    "truncate",
+    "trash",
+    "trash-put",
+    "chmod",
+    "chown",
+    "chgrp",
+    "setfacl",
+    "chattr",
+    "gzip",
+    "bzip2",
+    "xz",
+    "zstd",
+    "sed",
+    "perl",
+    "rename",
+    "dos2unix",
+    "tee",
+];
+/// Programs that may be given this program's path: they only look.
+const LOOKERS: [&str; 16] = [
+    "ls",
+    "file",
+    "stat",
+    "cat",
+    "head",
+    "which",
+    "ldd",
+    "du",
+    "test",
+    "[",
+    "echo",
+    "sha256sum",
+    "md5sum",
+    "readlink",
+    "realpath",
+    "command",
+];
+/// Shells in shells that are looked into.
+const MAX_DEPTH: usize = 4;
+
+/// Where a command has come to.
+pub(super) struct Walk<'f> {
+    foreign: &'f ClientToolCall,
+    variables: Variables,
+    /// The folder of each sub-shell; unknown after a `cd` to a place that cannot be told.
+    folders: Vec<Option<PathBuf>>,
+    /// Every folder that was entered.
+    pub(super) entered: Vec<PathBuf>,
+    /// What the last program listed, for one that is fed with it.
+    listed: Option<Vec<String>>,
+    /// What the last program said, for a shell that is fed with it.
+    said: Option<String>,
+}
+
+impl<'f> Walk<'f> {
+    pub(super) fn new(foreign: &'f ClientToolCall, cwd: &Path) -> Self {
+        let variables = foreign.variables(cwd);
+        Self {
+            foreign,
+            variables,
+            folders: vec![Some(cwd.to_owned())],
+            entered: Vec::new(),
+            listed: None,
+            said: None,
+        }
+    }
+
+    /// Why a command must not run, beyond the names in it.
+    pub(super) fn objection(&mut self, text: &str, depth: usize) -> Option<String> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let outer = self.folders.len();
+        let mut found = None;
+        for segment in shell::lex(text) {
+            while self.folders.len() < outer + segment.depth {
+                let here = self.folders.last().cloned().flatten();
+                self.folders.push(here);
+            }
+            self.folders.truncate((outer + segment.depth).max(1));
+            found = self.of_segment(&segment, depth);
+            if found.is_some() {
+                break;
+            }
+        }
+        self.folders.truncate(outer);
+        found
+    }
+
+    fn of_segment(&mut self, segment: &Segment, depth: usize) -> Option<String> {
+        let (mut words, mut wild, mut computed) = (Vec::new(), Vec::new(), false);
+        for word in &segment.words {
+            for made in self
+                .variables
+                .expand(&word.text)
+                .iter()
+                .flat_map(|made| shell::braces(made))
+            {
+                // `rm -rf $all` becomes several words.
+                for part in if made == word.text {
+                    vec![made.as_str()]
+                } else {
+                    made.split_whitespace().collect()
+                } {
+                    wild.push(word.wild);
+                    words.push(part.to_owned());
+                }
+            }
+            computed |= word.computed && words.len() == 1;
+        }
+        let leading = words
+            .iter()
+            .take_while(|word| self.variables.assign(word))
+            .count();
+        let setting = words[..leading]
+            .iter()
+            .filter_map(|word| word.split_once('='))
+            .find(|(name, value)| shell::git::is_setting(name, value));
+        if let Some((name, _)) = setting {
+            return Some(runs_later(name));
+        }
+        if words.first().is_some_and(|word| word == "for")
+            && words.get(2).is_some_and(|word| word == "in")
+        {
+            let name = words.get(1).cloned().unwrap_or_default();
+            for value in words.iter().skip(3) {
+                self.variables.assign(&format!("{name}={value}"));
+            }
+            return None;
+        }
+        if matches!(
+            words.first().map(String::as_str),
+            Some("export" | "declare" | "local" | "typeset" | "readonly")
+        ) {
+            let given: Vec<&String> = words
+                .iter()
+                .skip(1)
+                .filter(|word| self.variables.assign(word))
+                .collect();
+            let setting = given
+                .iter()
+                .filter_map(|word| word.split_once('='))
+                .find(|(name, value)| shell::git::is_setting(name, value));
+            return setting.map(|(name, _)| runs_later(name));
+        }
+        let files = segment
+            .files
+            .iter()
+            .flat_map(|word| self.variables.expand(&word.text))
+            .collect::<Vec<_>>();
+        let program = shell::program(&words);
+        let reads = program
+            .as_ref()
+            .is_some_and(|program| LOOKERS.contains(&program.name));
+        let args = program
+            .iter()
+            .flat_map(|program| program.args)
+            .filter(|_| !reads);
+        if let Some(word) = args.chain(&files).find(|word| self.names_program(word)) {
+            return Some(format!(
+                "`{word}` is the program that judges, and only a person changes or copies it"
+            ));
+        }
+        let program = program?;
+        let scripts = program
+            .script()
+            .into_iter()
+            .chain(segment.input.clone().filter(|_| program.is_shell()));
+        let scripts: Vec<String> = scripts.collect();
+        if let Some(found) = scripts
+            .iter()
+            .find_map(|script| self.objection(script, depth + 1))
+        {
+            return Some(found);
+        }
+        let listed = self.listed.take().filter(|_| segment.piped);
+        let said = self
+            .said
+            .take()
+            .filter(|_| segment.piped && program.is_shell());
+        if let Some(found) = said.and_then(|said| self.objection(&said, depth + 1)) {
+            return Some(found);
+        }
+        self.said = matches!(program.name, "echo" | "printf").then(|| program.args.join(" "));
+        if matches!(program.name, "cd" | "pushd") {
+            self.enter(&program);
+            return None;
+        }
+        if self.decides(&program, computed) {
+            return Some(format!(
+                "`{}` decides in a person's place, and only a person may run it",
+                words.join(" ")
+            ));
+        }
+        if let Some(setting) = (program.name == "git")
+            .then(|| shell::git::sets(&texts(program.args)))
+            .flatten()
+        {
+            return Some(runs_later(&setting));
+        }
+        if let Some(settings) = program.configures_client() {
+            return Some(format!(
+                "`{settings}` changes the settings of a client, and only a person does that"
+            ));
+        }
+        let taken = match listed.filter(|_| program.fed && changes(&program)) {
+            Some(listed) => listed,
+            None => self.taken(&program),
+        };
+        if matches!(program.name, "find" | "ls") && !taken.is_empty() && !deletes(&program) {
+            self.listed = Some(taken);
+            return None;
+        }
+        let is_wild = |word: &String| {
+            words
+                .iter()
+                .zip(&wild)
+                .any(|(other, wild)| *wild && other == word)
+        };
+        let here = self.folders.last()?.clone();
+        let lost = taken
+            .iter()
+            .find(|word| self.loses(word, is_wild(word), here.as_deref()))?;
+        Some(format!(
+            "`{}` on `{lost}` would take away or replace what decides what may be done here, and only a person does that; name what is \
+             meant more closely",
+            program.name
+        ))
+    }
+
+    fn names_program(&self, word: &str) -> bool {
+        let here = self
+            .folders
+            .last()
+            .and_then(Option::as_deref)
+            .unwrap_or(Path::new("/"));
+        let value = word.split_once('=').map_or(word, |(_, value)| value);
+        value.contains("harness") && self.foreign.is_program(&self.foreign.resolve(value, here))
+            || self.foreign.is_program(&self.foreign.resolve(word, here))
+    }
+
+    fn enter(&mut self, program: &Program<'_>) {
+        let operands = program.operands();
+        let word = operands.first().copied().unwrap_or("~");
+        let to = match self.folders.last().and_then(Option::as_ref) {
+            _ if word.contains(['$', '*', '?']) || word == "-" => None,
+            Some(here) => Some(self.foreign.resolve(word, here)),
+            None if word.starts_with(['/', '~']) => {
+                Some(self.foreign.resolve(word, Path::new("/")))
+            }
+            None => None,
+        };
+        if let Some(to) = &to {
+            self.entered.push(to.clone());
+            self.variables.assign(&format!("PWD={}", to.display()));
+        }
+        if let Some(last) = self.folders.last_mut() {
+            *last = to;
+        }
+    }
+
+    /// Whether a program is harness under another name, or could be, and decides.
+    fn decides(&self, program: &Program<'_>, computed: bool) -> bool {
+        let here = self
+            .folders
+            .last()
+            .and_then(Option::as_deref)
+            .unwrap_or(Path::new("/"));
+        let unknown = computed || program.word.starts_with('$');
+        let itself = program.word.contains('/')
+            && self
+                .foreign
+                .is_program(&self.foreign.resolve(program.word, here));
+        let words = texts(program.args);
+        let Some(word) = words.iter().find(|word| !word.starts_with('-')) else {
+            return false;
+        };
+        let clients = [
+            "claude-code",
+            "codex",
+            "cursor",
+            "vscode",
+            "goose",
+            "gemini",
+            "--uninstall",
+        ];
+        match *word {
+            word if itself => shell::DECIDING.contains(&word),
+            "install" => unknown && words.iter().any(|word| clients.contains(word)),
+            // Other programs have a `lock`, and are called by variables, too.
+            "lock" => false,
+            word => unknown && shell::DECIDING.contains(&word),
+        }
+    }
+
+    /// The words of a program for places that it removes, moves, overwrites or changes with all that is in them.
+    fn taken(&self, program: &Program<'_>) -> Vec<String> {
+        let operands: Vec<String> = program.operands().into_iter().map(str::to_owned).collect();
+        let globs = || {
+            operands
+                .iter()
+                .filter(|word| word.contains(['*', '?', '[']))
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        let recursive = program.has(&['r', 'R'], &["recursive"]);
+        match program.name {
+            // `rm` refuses the top by itself; what is said to whoever tries is for the project's own hooks.
+            "rm" if recursive && !program.has(&[], &["no-preserve-root"]) => {
+                operands.into_iter().filter(|word| word != "/").collect()
+            }
+            "rm" | "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" | "gzip" | "bzip2" | "xz"
+            | "zstd"
+                if recursive =>
+            {
+                operands
+            }
+            "rmdir" | "shred" | "unlink" | "trash" | "trash-put" => operands,
+            "mv" => match program.has(&['t'], &["target-directory"]) {
+                true => operands,
+                false => operands
+                    .iter()
+                    .take(operands.len().saturating_sub(1))
+                    .cloned()
+                    .collect(),
+            },
+            "sed" | "perl" if !program.has(&['i'], &["in-place"]) => Vec::new(),
+            name if CHANGERS.contains(&name) => globs(),
+            "find" => self.found(program),
+            "ls" if operands.is_empty() => vec![".".to_owned()],
+            "ls" => operands,
+            "cp" if program.has(&['r', 'R', 'a'], &["recursive", "archive"]) => {
+                let replaces = program.has(&['T'], &["no-target-directory"]);
+                let slash = |word: &String| {
+                    if replaces {
+                        format!("{word}/")
+                    } else {
+                        word.clone()
+                    }
+                };
+                self.poured(&operands.iter().map(slash).collect::<Vec<_>>())
+            }
+            "rsync" if program.has(&['n'], &["dry-run"]) => Vec::new(),
+            "rsync" => {
+                let to = operands.last().filter(|to| !to.contains(':')).into_iter();
+                let empties = program
+                    .args
+                    .iter()
+                    .any(|word| word.starts_with("--delete") || word == "--remove-source-files");
+                if empties {
+                    to.cloned().collect()
+                } else {
+                    self.poured(&operands)
+                }
+            }
+            "git" => self.cleaned(program),
+            "tar" if program.has(&[], &["remove-files"]) => operands,
+            _ => Vec::new(),
+        }
+    }
+
+    /// The places that a `find` with something that changes, or that feeds such a program, takes whole.
+    fn found(&self, program: &Program<'_>) -> Vec<String> {
+        let words = texts(program.args);
+        let is_test = |word: &&&str| word.starts_with(['-', '(', '!']);
+        let mut places: Vec<String> = words
+            .iter()
+            .take_while(|word| !is_test(word))
+            .map(|word| (*word).to_owned())
+            .collect();
+        if places.is_empty() {
+            places.push(".".to_owned());
+        }
+        let names = words.iter().enumerate().filter(|(at, word)| {
+            let refused = at
+                .checked_sub(1)
+                .and_then(|before| words.get(before))
+                .is_some_and(|word| matches!(*word, "!" | "-not"));
+            matches!(
+                **word,
+                "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex"
+            ) && !refused
+        });
+        let patterns: Vec<&str> = names
+            .filter_map(|(at, _)| words.get(at + 1).copied())
+            .collect();
+        let folders = places.iter().filter_map(|place| self.found_in(place));
+        let protected: Vec<String> = folders.flatten().collect();
+        // The files in `.harness` may have any name.
+        let inside = ["./.harness/hooks/x.md", "guard.md"];
+        let could = |pattern: &&str| {
+            let is = |name: &str| {
+                shell::could_be(pattern, name) || shell::could_be(pattern, &format!("./{name}"))
+            };
+            file::protected_everywhere().chain(inside).any(is)
+                || protected
+                    .iter()
+                    .any(|path| is(path) || path.rsplit('/').next().is_some_and(|name| is(name)))
+        };
+        let narrowed = !patterns.is_empty() && !patterns.iter().any(could);
+        if narrowed || words.contains(&"-empty") {
+            Vec::new()
+        } else {
+            places
+        }
+    }
+
+    /// The protected files that are really in a folder, by their paths from there. Only folders
+    /// that hold such files are looked into.
+    fn found_in(&self, place: &str) -> Option<Vec<String>> {
+        const MOST: usize = 1000;
+        let here = self.folders.last().and_then(Option::as_deref)?;
+        let top = self.foreign.resolve(place, here);
+        let (mut found, mut left) = (Vec::new(), vec![String::new()]);
+        while let Some(folder) = left.pop() {
+            for entry in std::fs::read_dir(top.join(&folder))
+                .ok()?
+                .flatten()
+                .take(MOST)
+            {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let path = if folder.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{folder}/{name}")
+                };
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_folder && (file::is_protected(&path) || file::is_folder_of_protected(&name)) {
+                    left.push(path);
+                } else if file::is_protected(&path) {
+                    found.push(path);
+                }
+            }
+            if found.len() + left.len() > MOST {
+                break;
+            }
+        }
+        Some(found)
+    }
+
+    /// The target of a copy of all that is in a folder, unless that folder plainly has nothing that governs.
+    fn poured(&self, operands: &[String]) -> Vec<String> {
+        let Some((to, from)) = operands.split_last() else {
+            return Vec::new();
+        };
+        let Some(here) = self.folders.last().and_then(Option::as_deref) else {
+            return Vec::new();
+        };
+        let pours = |word: &&String| {
+            word.ends_with("/.")
+                || word.ends_with("/*")
+                || word.ends_with("/.*")
+                || word.ends_with('/')
+        };
+        let harmless = |word: &String| {
+            let folder = word.trim_end_matches(['*', '.']);
+            let Ok(entries) = std::fs::read_dir(self.foreign.resolve(folder, here)) else {
+                return false;
+            };
+            !entries
+                .flatten()
+                .any(|entry| file::is_protected(&entry.file_name().to_string_lossy()))
+        };
+        if from.iter().filter(pours).all(harmless) {
+            Vec::new()
+        } else {
+            vec![to.clone()]
+        }
+    }
+
+    fn cleaned(&self, program: &Program<'_>) -> Vec<String> {
+        let words = texts(program.args);
+        let (mut rest, mut folder) = (words.as_slice(), PathBuf::new());
+        let verb = loop {
+            match rest {
+                ["-C", into, after @ ..] => {
+                    folder.push(into);
+                    rest = after;
+                }
+                [
+                    "-c" | "--git-dir" | "--work-tree" | "--namespace",
+                    _,
+                    after @ ..,
+                ] => rest = after,
+                [option, after @ ..] if option.starts_with('-') => rest = after,
+                [verb, after @ ..] => {
+                    rest = after;
+                    break *verb;
+                }
+                [] => return Vec::new(),
+            }
+        };
+        let option = |letter: char, long: &str| {
+            rest.iter().any(|word| {
+                *word == long
+                    || (word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
+            })
+        };
+        let place = |word: &str| folder.join(word).to_string_lossy().into_owned();
+        let mut places: Vec<String> = rest
+            .iter()
+            .filter(|word| !word.starts_with('-'))
+            .map(|word| place(word))
+            .collect();
+        match verb {
+            _ if option('n', "--dry-run") => Vec::new(),
+            "clean" if option('f', "--force") => {
+                if places.is_empty() {
+                    places.push(place("."));
+                }
+                places
+            }
+            "rm" if option('r', "--recursive") => places,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a place is, or holds, what governs.
+    fn loses(&self, word: &str, wild: bool, here: Option<&Path>) -> bool {
+        // What cannot be known is for the kernel to stop: most such words are harmless.
+        if word.contains('$') {
+            return false;
+        }
+        let base = match here {
+            Some(here) => here,
+            None if word.starts_with(['/', '~']) => Path::new("/"),
+            None => return false,
+        };
+        let Some((folder, pattern, rest)) = shell::wildcard(word).filter(|_| wild) else {
+            return self
+                .foreign
+                .holds_what_governs(&self.foreign.resolve(word, base));
+        };
+        let Ok(entries) = std::fs::read_dir(self.foreign.resolve(folder, base)) else {
+            return false;
+        };
+        let names = entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names = names
+            .filter(|name| pattern.starts_with('.') || !name.starts_with('.'))
+            .filter(|name| shell::could_be(pattern, name));
+        names.any(|name| {
+            let place = format!("{folder}{name}{rest}");
+            self.foreign
+                .holds_what_governs(&self.foreign.resolve(&place, base))
+                || self.foreign.is_protected(&place, base)
+        })
+    }
+}
+
+impl ClientToolCall {
+    /// What is known of variables before a command begins.
+    pub(super) fn variables(&self, cwd: &Path) -> Variables {
+        let mut known = vec![("PWD", cwd.to_string_lossy().into_owned())];
+        known.push((
+            "CLAUDE_PROJECT_DIR",
+            self.project().to_string_lossy().into_owned(),
+        ));
+        known.extend(
+            self.client
+                .programs
+                .first()
+                .map(|program| ("HARNESS_PROGRAM", program.to_string_lossy().into_owned())),
+        );
+        known.extend(
+            self.client
+                .home
+                .iter()
+                .map(|home| ("HOME", home.to_string_lossy().into_owned())),
+        );
+        Variables::new(&known)
+    }
+
+    /// Whether a real place is this program.
+    pub(super) fn is_program(&self, real: &Path) -> bool {
+        self.client.programs.iter().any(|program| program == real)
+    }
+
+    /// Whether a real place is the project, the home that holds the settings of clients, or a folder around one of them or this program.
+    fn holds_what_governs(&self, real: &Path) -> bool {
+        let home = self.client.home.as_deref().map(super::path::real);
+        self.project().starts_with(real)
+            || home.is_some_and(|home| home.starts_with(real))
+            || self
+                .client
+                .programs
+                .iter()
+                .any(|program| program.starts_with(real))
+    }
+}
+
+/// Whether a pattern that is somewhere in a command says enough to mean what governs, be it there or not.
+pub(super) fn means_to_govern(pattern: &str) -> bool {
+    let said = pattern
+        .find(['*', '?', '['])
+        .map_or("", |at| &pattern[..at]);
+    said.len() > 1
+        && file::protected_everywhere()
+            .any(|name| name.starts_with(&said.to_lowercase()) && shell::could_be(pattern, name))
+}
+
+fn texts(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
+fn changes(program: &Program<'_>) -> bool {
+    CHANGERS.contains(&program.name)
+        && (!matches!(program.name, "sed" | "perl") || program.has(&['i'], &["in-place"]))
+}
+
+/// Whether a `find` changes what it finds by itself.
+fn deletes(program: &Program<'_>) -> bool {
+    let words = program.args;
+    words.iter().any(|word| word == "-delete")
+        || words.iter().enumerate().any(|(at, word)| {
+            matches!(word.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")
+                && shell::program(&words[at + 1..])
+                    .is_some_and(|inner| changes(&inner) || inner.is_shell())
+        })
+}
+
+fn runs_later(setting: &str) -> String {
+    format!("`{setting}` sets what Git runs, and only a person does that")
+}

@@ -1,0 +1,165 @@
+//! Before: hooks and middleware judge the call and may change its arguments.
+
+use super::ask::Ask;
+use super::authorize::Authorized;
+use super::chain::middleware_step::Link;
+use super::chain::payload::{merge_pre, tool_pre};
+use super::chain::{Changed, fire_emitted, fire_these, refuse_if_broken};
+use super::context::Context;
+use crate::middleware::Step;
+use crate::refusal::{Code, Refusal};
+use crate::registry::RegisteredTool;
+use crate::view::ActiveHook;
+use crate::view::ActiveTool;
+use crate::view::Segment;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout_at;
+
+/// A call that the chain let through, with everything that asks for a person so far.
+pub(super) struct Prepared {
+    tool: Arc<ActiveTool>,
+    arguments: Map<String, Value>,
+    raw: String,
+    asks: Vec<Ask>,
+}
+
+impl Prepared {
+    /// Whether a person must be asked.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.asks.is_empty() || self.tool.tool.requires_approval.is_some()
+    }
+
+    pub(super) fn into_parts(self) -> (Arc<ActiveTool>, Map<String, Value>, String, Vec<Ask>) {
+        (self.tool, self.arguments, self.raw, self.asks)
+    }
+
+    pub(super) fn arguments(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+}
+
+pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prepared, Refusal> {
+    // A result that cannot be judged afterwards must not come about.
+    for event in ["tool.pre", "tool.post"] {
+        refuse_if_broken(ctx, event)?;
+    }
+    let (latest, hook_asks) = if ctx.view().pre.is_empty() {
+        (None, Vec::new())
+    } else {
+        judged(ctx, &authorized).await?
+    };
+    let authorized = match latest {
+        Some(arguments) => authorized.with_arguments(ctx, arguments)?,
+        None => authorized,
+    };
+    let (tool, arguments, raw, mut asks) = authorized.into_parts();
+    asks.extend(hook_asks);
+    Ok(Prepared {
+        tool,
+        arguments,
+        raw,
+        asks,
+    })
+}
+
+/// What the chain makes of a call, in the time that it has.
+async fn judged(ctx: &Context, authorized: &Authorized) -> Judgement {
+    let judgement = match ctx
+        .call()
+        .timeout
+        .and_then(|limit| Some((limit, ctx.started().checked_add(limit)?)))
+    {
+        // The caller's time runs from the start, and a hook that is cut off has decided nothing: the call ends here.
+        Some((limit, end))
+            if ctx
+                .view()
+                .pre
+                .iter()
+                .any(|segment| matches!(segment, Segment::Hooks(_))) =>
+        {
+            Box::pin(timeout_at(end, links(ctx, authorized)))
+                .await
+                .unwrap_or_else(|_| Err(undecided(authorized.tool(), limit)))?
+        }
+        _ => links(ctx, authorized).await?,
+    };
+    if ctx.has_emitted() {
+        Box::pin(fire_emitted(ctx)).await;
+    }
+    Ok(judgement)
+}
+
+/// The arguments, if a link changed them, and why a person must agree.
+type Judgement = Result<(Option<Map<String, Value>>, Vec<Ask>), Refusal>;
+
+/// Asks one link after the other; each sees the arguments as the one before left them.
+async fn links(ctx: &Context, authorized: &Authorized) -> Judgement {
+    let tool = authorized.tool();
+    let (mut latest, mut asks) = (None, Vec::new());
+    for segment in &ctx.view().pre {
+        let arguments = latest.as_ref().unwrap_or_else(|| authorized.arguments());
+        match segment {
+            Segment::Middleware(middleware) => {
+                let link = Link {
+                    ctx,
+                    tool,
+                    middleware,
+                };
+                let (mut judged, mut until) = (link.judged(arguments), None);
+                let decision = match link.ask(&mut judged) {
+                    Some(Step::Now(decision)) => Some(decision),
+                    Some(Step::Later(answer)) => Box::pin(link.awaited(answer, &mut until)).await?,
+                    None => None,
+                };
+                // Most have nothing to say about a call, and those are to cost little.
+                if !link.leaves(&judged, decision.as_ref()) {
+                    latest = Box::pin(link.settled(judged, decision, until, &mut asks))
+                        .await?
+                        .or(latest);
+                }
+            }
+            Segment::Hooks(hooks) => {
+                let (changed, more) =
+                    Box::pin(judged_by(ctx, authorized, hooks, arguments)).await?;
+                asks.extend(more);
+                latest = changed.or(latest);
+            }
+        }
+    }
+    Ok((latest, asks))
+}
+
+/// Asks hooks that follow each other.
+async fn judged_by(
+    ctx: &Context,
+    authorized: &Authorized,
+    hooks: &[Arc<ActiveHook>],
+    arguments: &Map<String, Value>,
+) -> Judgement {
+    let payload = tool_pre(ctx.call(), authorized.tool(), arguments, authorized.raw());
+    let mut changed = None;
+    let mut judge = |payload: &Map<String, Value>, returned: &Value| {
+        let Some(arguments) = merge_pre(payload, returned)? else {
+            return Ok(Changed::Nothing);
+        };
+        let mut next = payload.clone();
+        next.insert("args".into(), Value::Object(arguments.clone()));
+        changed = Some(arguments);
+        Ok(Changed::To(next))
+    };
+    let asks = fire_these(ctx, "tool.pre", hooks, payload, &mut judge)
+        .await?
+        .asks;
+    Ok((changed, asks))
+}
+
+fn undecided(tool: &RegisteredTool, limit: Duration) -> Refusal {
+    let message = format!(
+        "the hooks of `{}` did not decide within {} ms, the limit of this call",
+        tool.called(),
+        limit.as_millis()
+    );
+    Refusal::new(Code::Timeout, message).help("give the call more time")
+}

@@ -1,0 +1,413 @@
+//! Built-ins called by scripts: what crossed over is judged again here, because a worker is not trusted.
+
+pub(super) mod io;
+
+use super::ask::nobody;
+use super::authorize::record;
+use super::chain::payload::merge;
+use super::chain::{Changed, fire, fire_emitted};
+use super::context::Context;
+use super::finish::bound::room_to_keep;
+use super::record::object;
+use crate::artifact::tool::Limits;
+use crate::builtin::{self, Args, Body, Builtin, BuiltinHost, Module, Program, Scope};
+use crate::isolate::{self, caught};
+use crate::outside::{Ran, Request, Response};
+use crate::plan::{self, Narrowing};
+use crate::registry::RegisteredTool;
+use crate::result::ArtifactRef;
+use crate::rule::{self, Subject};
+use crate::store::StoreScope;
+use crate::store::{KeyValue, Metrics, Stores};
+use crate::view::ActiveHook;
+use crate::worker::Crossing;
+use crate::worker::script::Script;
+use io::{SandboxedIo, SideOutcomes};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tool_harness_sandbox::file::{FileError, Jail};
+
+/// Serves a tool's script.
+pub(super) struct ToolCrossing<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) tool: &'a RegisteredTool,
+    pub(super) script: &'a Script,
+    pub(super) deadline: Instant,
+    /// What its built-ins left behind. A hook that stops one leaves its reason here, too.
+    pub(super) traces: Arc<SideOutcomes>,
+    /// Held by the commands it started.
+    pub(super) alive: Option<mpsc::Sender<()>>,
+}
+
+/// Serves hooks. Their calls raise no `builtin.*` events.
+pub(super) struct HookCrossing<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) hooks: &'a [Arc<ActiveHook>],
+}
+
+/// A built-in that a script may really call.
+struct Admitted {
+    module: &'static Module,
+    builtin: &'static Builtin,
+    name: String,
+    args: Args,
+}
+
+/// Finds the built-in and checks that this script was linked with it, that its side has it, and that the arguments fit.
+fn admit(
+    ctx: &Context,
+    script: &Script,
+    side: Scope,
+    index: u32,
+    args: Vec<Value>,
+) -> Result<Admitted, String> {
+    let (module, builtin) = builtin::at(index).ok_or("there is no such built-in")?;
+    let name = builtin::full_name(module, builtin);
+    if builtin.scope != Scope::Both && builtin.scope != side {
+        return Err(format!("`{name}` cannot be called here"));
+    }
+    if !script.linked.contains(&index) {
+        return Err(format!(
+            "`{name}` is not among what this script was checked for"
+        ));
+    }
+    let found = rule::matches(&ctx.view().rules, &Subject::Builtin(&name));
+    if let Some(found) = found.first() {
+        record(ctx, &ctx.call().tool, &name, found);
+        return Err(found.rule.denial_of(&name));
+    }
+    let args = builtin::verify(builtin, args).map_err(|problem| format!("{name}: {problem}"))?;
+    Ok(Admitted {
+        module,
+        builtin,
+        name,
+        args,
+    })
+}
+
+impl Crossing for ToolCrossing<'_> {
+    async fn cross(&self, _link: u32, index: u32, args: Vec<Value>) -> Result<Value, String> {
+        let mut call = admit(self.ctx, self.script, Scope::Tools, index, args)?;
+        self.before(&mut call).await?;
+        let narrowing = self.tool.narrowing();
+        let by = BuiltinCaller {
+            name: self.tool.name(),
+            narrowing,
+            limits: self.tool.limits,
+            traces: &self.traces,
+            alive: self.alive.clone(),
+        };
+        let outcome = run(self.ctx, by, &call, self.deadline).await;
+        let outcome = self.after(&call, outcome).await;
+        fire_emitted(self.ctx).await;
+        outcome
+    }
+
+    async fn note(&self, _link: u32, index: u32, args: Vec<Value>) {
+        if let Ok(call) = admit(self.ctx, self.script, Scope::Tools, index, args) {
+            note(self.ctx, self.tool.name(), &call);
+            // Nobody waits for a note, so what its hooks decide changes nothing.
+            let _ = self.after(&call, Ok(Value::Null)).await;
+        }
+    }
+}
+
+impl ToolCrossing<'_> {
+    fn payload(&self, call: &Admitted) -> Map<String, Value> {
+        let args: Map<String, Value> = call
+            .builtin
+            .params
+            .iter()
+            .zip(&call.args.0)
+            .map(|(param, value)| (param.name.to_owned(), value.clone()))
+            .collect();
+        object(
+            json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call().id.as_str()}),
+        )
+    }
+
+    async fn before(&self, call: &mut Admitted) -> Result<(), String> {
+        if !self.ctx.view().has_hooks("builtin.pre") {
+            return Ok(());
+        }
+        let mut merge_args = |payload: &Map<String, Value>, returned: &Value| {
+            merge(payload, returned, &["args"]).map(Changed::To)
+        };
+        let fired = fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args)
+            .await
+            .map_err(|refusal| self.traces.refuse(refusal))?;
+        if !fired.asks.is_empty() {
+            return Err(self.traces.refuse(nobody(Some(&call.name), &fired.asks)));
+        }
+        // A hook that left an argument out gives it its default; one that added or mistyped one is told so.
+        let named = fired
+            .payload
+            .get("args")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
+        call.args = builtin::bind(
+            &call.name,
+            call.builtin.params,
+            Vec::new(),
+            named.into_iter().collect(),
+        )?;
+        Ok(())
+    }
+
+    async fn after(
+        &self,
+        call: &Admitted,
+        outcome: Result<Value, String>,
+    ) -> Result<Value, String> {
+        if !self.ctx.view().has_hooks("builtin.post") {
+            return outcome;
+        }
+        let mut payload = self.payload(call);
+        match &outcome {
+            Ok(value) => payload.insert("result".into(), value.clone()),
+            Err(message) => payload.insert("error".into(), json!(message)),
+        };
+        let mut merge_result = |payload: &Map<String, Value>, returned: &Value| {
+            merge(payload, returned, &["result"]).map(Changed::To)
+        };
+        let mut fired = fire(self.ctx, "builtin.post", payload, &mut merge_result)
+            .await
+            .map_err(|refusal| self.traces.refuse(refusal))?;
+        match outcome {
+            Ok(_) => Ok(fired.payload.remove("result").unwrap_or_default()),
+            Err(message) => Err(message),
+        }
+    }
+}
+
+impl Crossing for HookCrossing<'_> {
+    async fn cross(&self, link: u32, index: u32, args: Vec<Value>) -> Result<Value, String> {
+        let hook = self.hook(link).ok_or("there is no such hook")?;
+        let call = admit(self.ctx, &hook.script, Scope::Hooks, index, args)?;
+        let narrowing = Narrowing::of_hook(&hook.hook.permissions);
+        let by = BuiltinCaller {
+            name: &hook.hook.name,
+            narrowing,
+            limits: Limits::default(),
+            traces: &Arc::default(),
+            alive: None,
+        };
+        run(
+            self.ctx,
+            by,
+            &call,
+            Instant::now() + Duration::from_millis(hook.hook.timeout_ms),
+        )
+        .await
+    }
+
+    async fn note(&self, link: u32, index: u32, args: Vec<Value>) {
+        let Some(hook) = self.hook(link) else { return };
+        if let Ok(call) = admit(self.ctx, &hook.script, Scope::Hooks, index, args) {
+            note(self.ctx, &hook.hook.name, &call);
+        }
+    }
+}
+
+impl HookCrossing<'_> {
+    fn hook(&self, link: u32) -> Option<&ActiveHook> {
+        self.hooks.get(usize::try_from(link).ok()?).map(Arc::as_ref)
+    }
+}
+
+/// For whom a built-in is run.
+struct BuiltinCaller<'a> {
+    name: &'a str,
+    narrowing: Narrowing,
+    limits: Limits,
+    traces: &'a Arc<SideOutcomes>,
+    alive: Option<mpsc::Sender<()>>,
+}
+
+/// Runs a built-in on the harness's side.
+async fn run(
+    ctx: &Context,
+    by: BuiltinCaller<'_>,
+    call: &Admitted,
+    deadline: Instant,
+) -> Result<Value, String> {
+    let body = match call.builtin.body {
+        Body::Host(body) => body,
+        Body::Absent(why) => return Err(why.to_owned()),
+        Body::Pure(_) | Body::Note | Body::Worker => {
+            return Err(format!("`{}` does not cross", call.name));
+        }
+    };
+    let bounds = plan::bounds(ctx.site(), &by.narrowing);
+    let whole = ctx
+        .shared()
+        .jail
+        .as_ref()
+        .ok_or("this program has no workspace")?;
+    let jail = match bounds.is_open() {
+        true => Arc::clone(whole),
+        false => Arc::new(
+            whole
+                .with_bounds(bounds)
+                .map_err(|error| error.to_string())?,
+        ),
+    };
+    // Whoever is no longer waited for is told to end: the call's own cancel, its deadline, a worker that died.
+    let cancel = ctx.call().cancel.child_token();
+    let _cut_off = cancel.clone().drop_guard();
+    let world = HostBuiltins {
+        stores: ctx.stores().clone(),
+        metrics: Arc::clone(ctx.metrics()),
+        jail,
+        reach: SandboxedIo {
+            ctx: ctx.clone(),
+            traces: Arc::clone(by.traces),
+            narrowing: by.narrowing,
+            limits: by.limits,
+            deadline,
+            cancel,
+            source: by.name.to_owned(),
+            builtin: call.name.clone(),
+            rehearsed: ctx.is_rehearsed(),
+        },
+        runtime: tokio::runtime::Handle::current(),
+        _alive: by.alive,
+    };
+    if !call.builtin.blocks() {
+        return caught(|| body(&world, &call.args))
+            .unwrap_or_else(|| Err("the built-in crashed".into()));
+    }
+    let args = call.args.clone();
+    isolate::blocking(move || body(&world, &args))
+        .await
+        .unwrap_or_else(|| Err("the built-in crashed".into()))
+}
+
+/// `log` and `print`: one event each.
+fn note(ctx: &Context, source: &str, call: &Admitted) {
+    let level = if call.module.name == "log" && !call.builtin.name.is_empty() {
+        call.builtin.name
+    } else {
+        "info"
+    };
+    let message = match call.args.get(0) {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .map(|part| {
+                part.as_str()
+                    .map_or_else(|| part.to_string(), str::to_owned)
+            })
+            .collect::<Vec<_>>()
+            .join(" "),
+        other => other.to_string(),
+    };
+    ctx.record_raised("log", || object(json!({"level": level, "message": message, "fields": call.args.get(1), "source": source})));
+}
+
+/// What host built-ins may touch.
+struct HostBuiltins {
+    stores: Stores,
+    metrics: Arc<Metrics>,
+    jail: Arc<Jail>,
+    reach: SandboxedIo,
+    runtime: tokio::runtime::Handle,
+    /// The call is not over while this is held.
+    _alive: Option<mpsc::Sender<()>>,
+}
+
+impl BuiltinHost for HostBuiltins {
+    fn files(&self) -> Result<&Jail, String> {
+        Ok(&self.jail)
+    }
+
+    fn store(&self, scope: StoreScope) -> &dyn KeyValue {
+        self.stores.scope(scope)
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    fn env(&self, name: &str) -> Result<Option<String>, String> {
+        let ctx = &self.reach.ctx;
+        let shared = ctx.shared();
+        if ctx.view().sandbox.env.iter().any(|listed| listed == name) {
+            return Ok(shared.surroundings.variable(name));
+        }
+        let listed = &ctx.catalogue().root.sandbox.env;
+        if listed.iter().any(|listed| listed.value == name) {
+            return (shared.environment)(name);
+        }
+        Err(format!(
+            "`{name}` is not listed in `sandbox.env` of harness.md; a person can add it there"
+        ))
+    }
+
+    fn emit(&self, name: &str, payload: &Value) -> Result<(), String> {
+        self.reach.ctx.emit(&self.reach.source, name, payload);
+        Ok(())
+    }
+
+    fn progress(&self, fraction: f64, message: &str) {
+        self.reach.ctx.record_raised("tool.progress", || {
+            object(json!({"fraction": fraction, "message": message}))
+        });
+    }
+
+    fn file_denied(&self, error: &FileError) {
+        let SandboxedIo {
+            ctx,
+            source,
+            builtin,
+            ..
+        } = &self.reach;
+        ctx.record("file.denied", || {
+            object(json!({"source": source, "builtin": builtin, "message": error.to_string()}))
+        });
+    }
+
+    fn keep(&self, content: &str, media_type: &str) -> Result<ArtifactRef, String> {
+        room_to_keep(&self.reach.ctx).map_err(|refusal| refusal.message.clone())?;
+        let kept = self
+            .reach
+            .blobs()
+            .write_from(content.as_bytes(), media_type, 0)
+            .map_err(|error| error.to_string())?;
+        self.reach.ctx.stored(&kept.artifact, kept.preview.redacted);
+        Ok(kept.artifact)
+    }
+
+    fn read_artifact(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String> {
+        self.reach
+            .blobs()
+            .read(id, offset, length)
+            .map_err(|error| error.to_string())
+    }
+
+    fn run(&self, program: Program) -> Result<Ran, String> {
+        self.runtime.block_on(self.reach.run(&self.jail, program))
+    }
+
+    fn send(&self, request: Request, time: Duration) -> Result<Response, String> {
+        self.runtime.block_on(self.reach.send(request, time))
+    }
+
+    fn sleep(&self, duration: Duration) -> Result<(), String> {
+        let SandboxedIo {
+            cancel, deadline, ..
+        } = &self.reach;
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = tokio::time::sleep(duration) => Ok(()),
+                () = cancel.cancelled() => Err("cancelled while sleeping".to_owned()),
+                // The path ends the call at its deadline; this only keeps the thread from sleeping on.
+                () = tokio::time::sleep_until(*deadline + Duration::from_millis(200)) => Err("the deadline came while sleeping".to_owned()),
+            }
+        })
+    }
+}

@@ -1,0 +1,384 @@
+//! Hooks of one event, in order, failing closed.
+
+mod decision;
+pub(super) mod middleware_step;
+pub(super) mod payload;
+
+use super::ask::{Ask, Asker, nobody};
+use super::builtin::HookCrossing;
+use super::context::Context;
+use super::record::object;
+use crate::hook_event;
+use crate::refusal::{Code, Refusal};
+use crate::span::{Position, Span};
+use crate::view::ActiveHook;
+use crate::worker::protocol::{Failure, Verdict};
+use crate::worker::{ChainLink, MAX_LINKS, ScriptError};
+use decision::Decision;
+use payload::filled_in;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What became of a chain that did not refuse.
+#[derive(Debug)]
+pub(super) struct Fired {
+    /// The payload as the last hook left it.
+    pub(super) payload: Map<String, Value>,
+    /// Why a person must agree.
+    pub(super) asks: Vec<Ask>,
+    /// Whether a hook changed the payload.
+    pub(super) modified: bool,
+}
+
+/// What a `modify` comes to.
+pub(super) enum Changed {
+    /// The payload stays as it is.
+    Nothing,
+    /// Later hooks see this one.
+    To(Map<String, Value>),
+}
+
+/// Judges what a `modify` returned: the payload before, the value returned.
+pub(super) type Merge<'a> =
+    dyn FnMut(&Map<String, Value>, &Value) -> Result<Changed, String> + Send + 'a;
+
+/// Custom events one call may raise.
+const MAX_EMITTED: usize = 100;
+
+/// Runs the hooks of an event. The first block, and every failure of a hook that must not fail, is a refusal.
+pub(super) async fn fire(
+    ctx: &Context,
+    event: &str,
+    payload: Map<String, Value>,
+    merge: &mut Merge<'_>,
+) -> Result<Fired, Refusal> {
+    refuse_if_broken(ctx, event)?;
+    fire_these(ctx, event, &ctx.view().hooks_of(event), payload, merge).await
+}
+
+/// Runs some hooks of an event.
+pub(super) async fn fire_these(
+    ctx: &Context,
+    event: &str,
+    hooks: &[Arc<ActiveHook>],
+    payload: Map<String, Value>,
+    merge: &mut Merge<'_>,
+) -> Result<Fired, Refusal> {
+    let mut fired = Fired {
+        payload,
+        asks: Vec::new(),
+        modified: false,
+    };
+    let gating = hook_event::find(event).is_some_and(|event| event.gating);
+    let mut rest = hooks;
+    while !rest.is_empty() {
+        let verdicts = run(
+            ctx,
+            event,
+            &fired.payload,
+            &rest[..rest.len().min(MAX_LINKS)],
+        )
+        .await;
+        let mut judged = 0;
+        for (hook, verdict) in rest.iter().zip(verdicts) {
+            judged += 1;
+            let decision = match verdict {
+                Verdict::Skipped => {
+                    rehearsed(ctx, hook, event, "skip");
+                    continue;
+                }
+                Verdict::Allowed => Ok(Decision::Allow),
+                Verdict::Returned(Value::Null) if !gating => continue,
+                Verdict::Returned(returned) => {
+                    Decision::read(&returned).map_err(|problem| (problem, None))
+                }
+                Verdict::Failed(_) if ctx.call().cancel.is_cancelled() => {
+                    return Err(cancelled(event));
+                }
+                Verdict::Failed(failure) => {
+                    let error = ScriptError::from(failure);
+                    Err((error.message, error.position))
+                }
+            };
+            let outcome = match decision {
+                Ok(Decision::Allow) => {
+                    rehearsed(ctx, hook, event, "allow");
+                    continue;
+                }
+                Ok(Decision::Block(reason)) => {
+                    decided(ctx, hook, event, "block", &reason);
+                    return Err(blocked(hook, event, &reason));
+                }
+                Ok(Decision::Ask(reason)) => {
+                    decided(ctx, hook, event, "ask", &reason);
+                    fired.asks.push(Ask {
+                        asker: Asker::Hook(hook.hook.name.clone()),
+                        reason,
+                        place: Some(hook.hook.place(Span::default())),
+                    });
+                    Ok(())
+                }
+                Ok(Decision::Modify(returned)) => match merge(&fired.payload, &returned) {
+                    Ok(Changed::Nothing) => {
+                        rehearsed(ctx, hook, event, "allow");
+                        Ok(())
+                    }
+                    Ok(Changed::To(payload)) => {
+                        decided(ctx, hook, event, "modify", "");
+                        fired.payload = payload;
+                        fired.modified = true;
+                        Ok(())
+                    }
+                    Err(problem) => Err((problem, None)),
+                },
+                Ok(Decision::Delegate(_)) => Err((
+                    format!("asked to delegate, which means nothing on `{event}`"),
+                    None,
+                )),
+                Err(failure) => Err(failure),
+            };
+            if let Err((problem, position)) = outcome {
+                decided(ctx, hook, event, "failed", &problem);
+                if hook.hook.blocks_on_error(gating) {
+                    return Err(failed(hook, event, &problem, position));
+                }
+                let message = format!(
+                    "hook `{}` failed on `{event}` and was passed over: {problem}",
+                    hook.hook.name
+                );
+                ctx.record("log", || object(json!({"level": "warn", "message": message, "fields": {}, "source": hook.hook.name})));
+            }
+            // A decision ends the worker's part of the chain; the hooks after it see what it changed.
+            break;
+        }
+        rest = rest.get(judged.max(1)..).unwrap_or_default();
+    }
+    Ok(fired)
+}
+
+/// Runs the hooks in one worker. A worker that is lost counts as a failure of the hook it was at.
+async fn run(
+    ctx: &Context,
+    event: &str,
+    payload: &Map<String, Value>,
+    hooks: &[Arc<ActiveHook>],
+) -> Vec<Verdict> {
+    let links: Vec<ChainLink<'_>> = hooks
+        .iter()
+        .map(|hook| ChainLink {
+            when: hook.when.as_ref(),
+            script: &hook.script,
+            timeout: Duration::from_millis(hook.hook.timeout_ms),
+        })
+        .collect();
+    let crossing = HookCrossing { ctx, hooks };
+    let result = ctx
+        .shared()
+        .workers
+        .run_chain(event, payload, &links, &ctx.call().cancel, &crossing)
+        .await;
+    result.unwrap_or_else(|lost| {
+        let mut verdicts = vec![Verdict::Skipped; lost.link.unwrap_or(0)];
+        let mut failure = Failure::from(lost.error);
+        if lost.link.is_none() && hooks.len() > 1 {
+            let names: Vec<String> = hooks
+                .iter()
+                .map(|hook| format!("`{}`", hook.hook.name))
+                .collect();
+            failure.message = format!("{} in one of {}", failure.message, names.join(", "));
+        }
+        verdicts.push(Verdict::Failed(failure));
+        verdicts
+    })
+}
+
+/// Refuses when a hook of the event could not be loaded.
+pub(super) fn refuse_if_broken(ctx: &Context, event: &str) -> Result<(), Refusal> {
+    let Some(broken) = ctx.catalogue().broken_for(event) else {
+        return Ok(());
+    };
+    let message = format!(
+        "hook `{}` could not be loaded, so nothing may pass `{event}`: {}",
+        broken.name, broken.problem.message
+    );
+    let refusal = Refusal::new(Code::HookFailed, message)
+        .help("a person must mend the hook's file; `harness validate` shows what is wrong")
+        .detail("hook", broken.name.as_str())
+        .detail("file", &*broken.source.path);
+    Err(match &broken.problem.place {
+        Some(place) => refusal.at(place.clone()),
+        None => refusal,
+    })
+}
+
+/// Runs the hooks of custom events that scripts raised. They decide nothing here; their failures are recorded.
+pub(super) async fn fire_emitted(ctx: &Context) {
+    for _ in 0..MAX_EMITTED {
+        let Some((name, payload)) = ctx.next_emitted() else {
+            return;
+        };
+        if !ctx.view().has_hooks(&name) {
+            continue;
+        }
+        let payload = object(payload);
+        // A custom event gates nothing: what its hooks decide has been recorded and ends here.
+        let _ = fire(ctx, &name, payload, &mut |_, _| {
+            Err("changed the payload of a custom event; nothing can be changed here".into())
+        })
+        .await;
+    }
+}
+
+/// What changes nothing is worth a word only to somebody who asked what would happen.
+fn rehearsed(ctx: &Context, hook: &ActiveHook, event: &str, action: &str) {
+    if ctx.is_rehearsed() {
+        decided(ctx, hook, event, action, "");
+    }
+}
+
+fn decided(ctx: &Context, hook: &ActiveHook, event: &str, action: &str, reason: &str) {
+    record_decision(ctx, &hook.hook.name, event, action, reason);
+}
+
+/// Writes down what a hook or a middleware decided.
+pub(super) fn record_decision(ctx: &Context, name: &str, event: &str, action: &str, reason: &str) {
+    ctx.record("hook.decided", || {
+        object(json!({"hook": name, "event_name": event, "action": action, "reason": reason}))
+    });
+}
+
+fn blocked(hook: &ActiveHook, event: &str, reason: &str) -> Refusal {
+    let name = &hook.hook.name;
+    let path = &hook.hook.origin.source.path;
+    Refusal::new(
+        Code::HookBlocked,
+        format!("hook `{name}` blocked the call: {reason}"),
+    )
+    .help(format!(
+        "the policy is in {path}; a person can change it there"
+    ))
+    .detail("hook", name.as_str())
+    .detail("event", event)
+    .at(hook.hook.place(Span::default()))
+}
+
+/// The hook is not to blame when the call it judged was cancelled.
+fn cancelled(event: &str) -> Refusal {
+    Refusal::new(
+        Code::Cancelled,
+        format!("cancelled while the hooks of `{event}` ran"),
+    )
+}
+
+fn failed(hook: &ActiveHook, event: &str, problem: &str, position: Option<Position>) -> Refusal {
+    let name = &hook.hook.name;
+    let path = &hook.hook.origin.source.path;
+    let refusal = Refusal::new(
+        Code::HookFailed,
+        format!("hook `{name}` gave no decision, so the call is blocked: {problem}"),
+    )
+    .help(format!(
+        "nothing passes without a decision; a person must look at {path}, and at what it was given"
+    ))
+    .detail("hook", name.as_str())
+    .detail("event", event);
+    match (position, &hook.hook.script) {
+        (Some(position), Some(script)) => refusal.at(script.place_of(position)),
+        _ => refusal.at(hook.hook.place(Span::default())),
+    }
+}
+
+/// What one hook says to one payload, for its examples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookReport {
+    /// `allow`, `block`, `modify`, `ask`, `delegate`, `skip` or `failed`.
+    pub action: String,
+    /// Its words.
+    pub reason: Option<String>,
+    /// The payload it returned with `modify`.
+    pub modified: Option<Value>,
+}
+
+/// Runs one hook on one payload, completed as a call would complete it.
+pub(crate) async fn run_one(
+    ctx: &Context,
+    hook: &Arc<ActiveHook>,
+    event: &str,
+    payload: Map<String, Value>,
+) -> HookReport {
+    let payload = filled_in(event, ctx.call(), &payload);
+    let verdicts = run(ctx, event, &payload, std::slice::from_ref(hook)).await;
+    let report = |action: &str, reason: Option<String>, modified| HookReport {
+        action: action.to_owned(),
+        reason,
+        modified,
+    };
+    match verdicts.into_iter().next() {
+        None | Some(Verdict::Skipped) => report("skip", None, None),
+        Some(Verdict::Allowed) => report("allow", None, None),
+        Some(Verdict::Failed(failure)) => report("failed", Some(failure.message), None),
+        Some(Verdict::Returned(returned)) => match Decision::read(&returned) {
+            Err(problem) => report("failed", Some(problem), None),
+            Ok(decision) => {
+                let word = decision.word();
+                match decision {
+                    Decision::Allow => report(word, None, None),
+                    Decision::Block(reason) | Decision::Ask(reason) => {
+                        report(word, Some(reason), None)
+                    }
+                    Decision::Modify(value) | Decision::Delegate(value) => {
+                        report(word, None, Some(value))
+                    }
+                }
+            }
+        },
+    }
+}
+
+/// Asks the `artifact.load` hooks about one artifact; the text says who refused it and why.
+pub(crate) async fn load_artifacts(
+    ctx: &Context,
+    payload: Map<String, Value>,
+) -> Result<(), Refusal> {
+    let fired = fire(ctx, "artifact.load", payload, &mut |_, _| {
+        Err("changed an artifact; nothing can be changed here".into())
+    })
+    .await?;
+    match fired.asks.as_slice() {
+        [] => Ok(()),
+        asks => Err(nobody(None, asks)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::{Arguments, Call};
+    use crate::engine::EngineBuilder;
+
+    #[tokio::test]
+    async fn a_custom_event_is_kept_for_its_hooks_and_not_where_it_has_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let hooks = folder.path().join(".harness/hooks");
+        std::fs::create_dir_all(&hooks).expect("a folder in it");
+        let hook = "---\nevent: custom.seen\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nSees it.\n";
+        std::fs::write(hooks.join("see_it.md"), hook).expect("a hook");
+        let engine = EngineBuilder::new(folder.path())
+            .load()
+            .await
+            .expect("an engine");
+        let (ctx, _) = Context::new(&engine.shared, Call::new("t", Arguments::Value(json!({}))));
+        for _ in 0..MAX_EMITTED {
+            ctx.emit("t", "unseen", &json!({"n": 1}));
+        }
+        assert!(!ctx.has_emitted(), "nobody would ever take them");
+        ctx.emit("t", "seen", &json!({"n": 2}));
+        assert!(ctx.has_emitted());
+        assert_eq!(
+            ctx.next_emitted(),
+            Some(("custom.seen".to_owned(), json!({"n": 2})))
+        );
+        assert!(ctx.next_emitted().is_none() && !ctx.has_emitted());
+    }
+}

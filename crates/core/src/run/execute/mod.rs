@@ -1,0 +1,341 @@
+//! Execute: the body runs under its limits. Failures do not leave the path; they go on to finish.
+
+mod around;
+mod body;
+pub(super) mod hold;
+mod idempotency;
+mod inject;
+mod permit;
+mod repeat;
+mod rust_call;
+mod script;
+mod secret;
+
+use crate::view::ActiveTool;
+pub(crate) use idempotency::IdempotencyCache;
+pub(crate) use permit::Keys;
+pub(super) use rust_call::{RustCall, refusal_of};
+pub(crate) use secret::Secrets;
+
+use super::admit::Admitted;
+use super::approve::Approved;
+use super::context::Context;
+use super::deadline::deadline;
+use crate::artifact::tool::Inject;
+use crate::client;
+use crate::content::ContentBlock;
+use crate::refusal::{Code, Refusal};
+use crate::registry::RegisteredTool;
+use crate::result::Enforced;
+use crate::tool::{ToolError, ToolOutput as Success};
+use around::layered;
+use body::run_body;
+use idempotency::{key, stored};
+use inject::inject;
+use permit::place;
+use script::run_script;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// A call whose body ran, or could not.
+pub(super) struct Executed {
+    pub(super) tool: Arc<ActiveTool>,
+    /// For the hooks that see the result; empty when there are none.
+    pub(super) arguments: Map<String, Value>,
+    pub(super) raw: String,
+    pub(super) outcome: BodyResult,
+    pub(super) enforced: Enforced,
+    _made_here: (),
+}
+
+/// What a body gave. Boxed, because every layer around it passes it on.
+pub(super) type BodyResult = Result<Box<Success>, Failure>;
+
+/// What a body gave instead, with the value it left behind.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) error: Refusal,
+    pub(super) rest: Box<Success>,
+    /// Whether the body has done its work, and only what it gave cannot be taken.
+    pub(super) is_done: bool,
+}
+
+impl Failure {
+    pub(super) fn with(error: Refusal, rest: Success) -> Self {
+        Self {
+            rest: Box::new(rest),
+            ..error.into()
+        }
+    }
+
+    /// The same for a body that had done its work.
+    pub(super) fn when_done(error: Refusal) -> Self {
+        Self {
+            is_done: true,
+            ..error.into()
+        }
+    }
+
+    /// What a layer made of it.
+    pub(super) fn of(mut error: ToolError, tool: &str) -> Self {
+        let rest = error.take_rest();
+        Self::with(error.into_refusal(tool), rest)
+    }
+
+    /// As layers see it.
+    pub(super) fn into_error(self) -> ToolError {
+        ToolError::from(self.error).with_rest(*self.rest)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(error: Refusal) -> Self {
+        Self {
+            error,
+            rest: Box::default(),
+            is_done: false,
+        }
+    }
+}
+
+pub(super) async fn execute(ctx: &Context, approved: Approved) -> Executed {
+    let (tool, arguments, raw) = approved.into_parts();
+    let seen_later = if ctx.view().is_hooked {
+        arguments.clone()
+    } else {
+        Map::new()
+    };
+    let (outcome, enforced) = carried_out(ctx, &tool, arguments).await;
+    Executed {
+        tool,
+        arguments: seen_later,
+        raw,
+        outcome,
+        enforced,
+        _made_here: (),
+    }
+}
+
+/// Waits for a place, fills in what is injected, and runs the body, unless the call only repeats one that was done.
+async fn carried_out(
+    ctx: &Context,
+    tool: &Arc<ActiveTool>,
+    mut arguments: Map<String, Value>,
+) -> (BodyResult, Enforced) {
+    // Whatever the tool started and does not wait for is told when the call is over, however it ends.
+    let _over = ctx.tell_when_over();
+    let not_run = |refusal: Refusal| (Err(Failure::from(refusal)), Enforced::Nothing);
+    let key = match tool.key {
+        None => None,
+        Some(_) => match Box::pin(key(ctx, tool, &mut arguments)).await {
+            Ok(key) => key,
+            Err(refusal) => return not_run(refusal),
+        },
+    };
+    let place = match place(ctx, tool, &arguments, key).await {
+        Ok(place) => place,
+        Err(refusal) => return not_run(refusal),
+    };
+    if let Some(key) = place.key()
+        && let Some(outcome) = Box::pin(stored(ctx, tool, key)).await
+    {
+        return (outcome, Enforced::Nothing);
+    }
+    // Where there is a key it was filled in before.
+    if tool.key.is_none() {
+        if let Err(refusal) = inject(ctx, tool, &mut arguments) {
+            return not_run(refusal);
+        }
+        if tool
+            .tool
+            .inject
+            .iter()
+            .any(|(_, inject)| matches!(inject.value, Inject::Secret(_)))
+            && let Err(refusal) = Box::pin(secret::inject(ctx, tool, &mut arguments)).await
+        {
+            return not_run(refusal);
+        }
+    }
+    let (outcome, enforced) = layered(ctx, tool, &mut arguments).await;
+    let outcome = halted(ctx, tool, outcome);
+    if let Some(hold) = &place.hold {
+        hold.layers_ended(ctx, tool, &outcome);
+    }
+    (outcome, enforced)
+}
+
+/// Runs the body once, with the arguments that it takes from there.
+pub(super) async fn attempt(
+    ctx: &Context,
+    tool: &Arc<ActiveTool>,
+    arguments: &mut Map<String, Value>,
+) -> (BodyResult, Enforced) {
+    let deadline = deadline(ctx, tool);
+    let hold = ctx.hold();
+    if hold.as_ref().is_some_and(|hold| hold.was_left()) {
+        let message = describe(
+            tool,
+            Code::Limit,
+            "an attempt of the same call was left at work, so it is not begun again",
+        );
+        return (
+            Err(Refusal::new(Code::Limit, message).into()),
+            Enforced::Nothing,
+        );
+    }
+    if ctx.interrupted().is_some() {
+        return (halted(ctx, tool, Ok(Box::default())), Enforced::Nothing);
+    }
+    let (outcome, enforced) = match (&tool.script, &tool.body) {
+        // What takes long anyway is kept apart, so that the way of a quick body stays small enough to be moved cheaply.
+        (Some(script), _) => {
+            Box::pin(run_script(
+                ctx,
+                tool,
+                script,
+                std::mem::take(arguments),
+                deadline,
+            ))
+            .await
+        }
+        (None, Some(body)) => (
+            run_body(ctx, tool, body, arguments, deadline).await,
+            Enforced::Host,
+        ),
+        (None, None) => (Err(no_body(tool).into()), Enforced::Nothing),
+    };
+    let outcome = settled(ctx, tool, outcome);
+    if let Some(hold) = hold {
+        hold.body_ended(ctx, tool, &outcome);
+    }
+    (outcome, enforced)
+}
+
+/// What comes of what a body gave: it has to fit the tool's output schema.
+pub(super) fn settled(ctx: &Context, tool: &RegisteredTool, outcome: BodyResult) -> BodyResult {
+    let outcome = outcome.and_then(|success| match fits_output(tool, success.value.as_ref()) {
+        Ok(()) => Ok(success),
+        Err(refusal) => Err(Failure::when_done(refusal)),
+    });
+    halted(ctx, tool, outcome)
+}
+
+/// Where the body, a call inside of it or a layer said that the run shall go another way, that is what comes of the call, whatever else did.
+pub(super) fn halted(ctx: &Context, tool: &RegisteredTool, outcome: BodyResult) -> BodyResult {
+    if let Err(Failure { error, .. }) = &outcome
+        && let Some(control) = &error.control
+    {
+        ctx.interrupt(control.clone());
+        return outcome;
+    }
+    match ctx.interrupted() {
+        None => outcome,
+        Some(control) => {
+            let message = format!("`{}`: {}", tool.name(), control.reason());
+            Err(Refusal::new(Code::Interrupted, message)
+                .control(control.clone())
+                .into())
+        }
+    }
+}
+
+/// A call that a client ran itself, as it says.
+pub(super) fn executed_elsewhere(
+    admitted: Admitted,
+    outcome: &client::Outcome,
+    text: String,
+) -> Executed {
+    let (tool, arguments, raw) = admitted.into_parts();
+    let rest = Success {
+        content: Some(vec![ContentBlock::Text(text)]),
+        value: Some(outcome.response.clone()).filter(|value| !value.is_null()),
+        ..Success::default()
+    };
+    let outcome = match &outcome.error {
+        None => Ok(Box::new(rest)),
+        Some(error) => Err(Failure::with(
+            Refusal::new(Code::Failed, describe(&tool, Code::Failed, error)),
+            rest,
+        )),
+    };
+    Executed {
+        tool,
+        arguments,
+        raw,
+        outcome,
+        enforced: Enforced::Nothing,
+        _made_here: (),
+    }
+}
+
+/// What a failure says, with the tool it is about.
+pub(super) fn describe(tool: &RegisteredTool, code: Code, message: &str) -> String {
+    match code {
+        Code::Failed => format!("`{}` failed: {message}", tool.name()),
+        _ => format!("`{}`: {message}", tool.name()),
+    }
+}
+
+pub(super) fn help(code: Code) -> Option<&'static str> {
+    Some(match code {
+        Code::ScriptMemory => "ask for less at once, or have a person raise `limits.memory_mb`",
+        Code::ScriptSteps => "ask for less work, or have a person raise `limits.cpu_ms`",
+        Code::ScriptRecursion => "a person must rewrite the script as a loop",
+        Code::ScriptNoWorker => {
+            "the program must call `tool_harness_script::run_if_worker()` first in `main`"
+        }
+        Code::ScriptResult => {
+            "a result is at most 16 MiB of JSON, nested at most 64 deep, without functions"
+        }
+        _ => return None,
+    })
+}
+
+/// Whether a value fits the tool's output schema.
+pub(super) fn fits_output(tool: &RegisteredTool, value: Option<&Value>) -> Result<(), Refusal> {
+    let Some(schema) = tool.output() else {
+        return Ok(());
+    };
+    let mut errors = Vec::new();
+    let problem = match (schema, value) {
+        (Err(problem), _) => problem.to_owned(),
+        (Ok(schema), value) => match schema.violations(value.unwrap_or(&Value::Null)).first() {
+            None => return Ok(()),
+            Some(_) if value.is_none() => "there is no value".to_owned(),
+            Some(violation) => {
+                errors.push(json!({"path": violation.path, "message": violation.message}));
+                let path = Some(violation.path.as_str()).filter(|path| !path.is_empty());
+                path.map_or_else(
+                    || violation.message.clone(),
+                    |path| format!("{path}: {}", violation.message),
+                )
+            }
+        },
+    };
+    let message = format!(
+        "the result of `{}` does not fit its output schema: {problem}",
+        tool.name()
+    );
+    let refusal = Refusal::new(Code::OutputInvalid, message)
+        .help("a person must mend the tool or its `output_schema`");
+    Err(if errors.is_empty() {
+        refusal
+    } else {
+        refusal.detail("errors", errors)
+    })
+}
+
+pub(super) fn no_body(tool: &RegisteredTool) -> Refusal {
+    Refusal::new(
+        Code::NoBody,
+        format!(
+            "`{}` has no script, and no Rust body is registered for it",
+            tool.name()
+        ),
+    )
+    .help(format!(
+        "add a `script` to {}, or register a body of this name",
+        tool.path()
+    ))
+    .at(tool.tool.place(tool.tool.name_span))
+}

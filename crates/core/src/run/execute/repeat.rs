@@ -1,0 +1,132 @@
+//! Doing it again: retries of what failed.
+
+use super::body::cancelled;
+use super::{BodyResult, attempt};
+use crate::artifact::tool::RetryPolicy;
+use crate::refusal::{Class, Code, Refusal};
+use crate::registry::RegisteredTool;
+use crate::result::Enforced;
+use crate::run::context::Context;
+use crate::run::deadline::deadline;
+use crate::run::record::object;
+use crate::view::ActiveTool;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs the body as often as its policy says: while it fails in a way that may pass, and only if a repeat does no harm.
+pub(in crate::run) async fn attempts(
+    ctx: &Context,
+    tool: &Arc<ActiveTool>,
+    arguments: &mut Map<String, Value>,
+) -> (BodyResult, Enforced) {
+    match tool.retries() {
+        None => attempt(ctx, tool, arguments).await,
+        Some(retry) => Box::pin(repeated(ctx, tool, arguments, retry)).await,
+    }
+}
+
+async fn repeated(
+    ctx: &Context,
+    tool: &Arc<ActiveTool>,
+    arguments: &mut Map<String, Value>,
+    retry: RetryPolicy,
+) -> (BodyResult, Enforced) {
+    let mut made = 1;
+    loop {
+        let last = made >= retry.max_attempts;
+        let mut these = if last {
+            std::mem::take(arguments)
+        } else {
+            arguments.clone()
+        };
+        let (outcome, enforced) = attempt(ctx, tool, &mut these).await;
+        match &outcome {
+            Err(failure) if !last && may_pass(ctx, &failure.error) => {
+                match pause(ctx, tool, retry, made, &failure.error).await {
+                    Pause::Over => made += 1,
+                    Pause::TooLong => return (outcome, enforced),
+                    Pause::Cancelled => return (Err(cancelled(tool).into()), enforced),
+                }
+            }
+            _ => return (outcome, enforced),
+        }
+    }
+}
+
+/// Whether the same call may succeed later. What was cancelled is not wanted any more, and what a thread that was left behind is still at is not begun
+/// beside it.
+fn may_pass(ctx: &Context, error: &Refusal) -> bool {
+    error.class == Class::Retryable
+        && error.code != Code::Cancelled
+        && !ctx.hold().is_some_and(|hold| hold.was_left())
+}
+
+/// What becomes of the wait before the next attempt.
+enum Pause {
+    Over,
+    /// There is no time for one.
+    TooLong,
+    Cancelled,
+}
+
+async fn pause(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    retry: RetryPolicy,
+    made: u32,
+    error: &Refusal,
+) -> Pause {
+    let wait = jittered(retry.backoff(made));
+    let end = deadline(ctx, tool).at;
+    if tokio::time::Instant::now() + wait >= end {
+        return Pause::TooLong;
+    }
+    ctx.record("tool.retried", || {
+        object(json!({
+            "tool": tool.name(),
+            "attempt": made + 1,
+            "code": error.code.text(),
+            "wait_ms": u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        }))
+    });
+    tokio::select! {
+        biased;
+        () = ctx.call().cancel.cancelled() => Pause::Cancelled,
+        () = tokio::time::sleep(wait), if !wait.is_zero() => Pause::Over,
+        () = std::future::ready(()), if wait.is_zero() => Pause::Over,
+    }
+}
+
+/// Between half and all of a wait, so that those who failed together do not come back together.
+fn jittered(wait: Duration) -> Duration {
+    let mut chance = [0; 2];
+    // Without chance they come back together.
+    let _ = getrandom::fill(&mut chance);
+    wait / 2 + (wait / 2) * u32::from(u16::from_le_bytes(chance)) / u32::from(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_up_to_their_cap_and_differ_by_chance() {
+        let retry = RetryPolicy {
+            max_attempts: 9,
+            initial_backoff_ms: 100,
+            max_backoff_ms: 1000,
+            multiplier: 3.0,
+        };
+        let waits: Vec<u128> = (1..5).map(|made| retry.backoff(made).as_millis()).collect();
+        assert_eq!(waits, [100, 300, 900, 1000]);
+        let chosen: std::collections::HashSet<Duration> =
+            (0..50).map(|_| jittered(Duration::from_secs(1))).collect();
+        assert!(
+            chosen.len() > 10
+                && chosen
+                    .iter()
+                    .all(|wait| (500..=1000).contains(&wait.as_millis()))
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! Secrets that a tool is given: read when they are needed, and known from then on to whatever leaves.
+
+use crate::artifact::LayerFile;
+use crate::artifact::root::SecretSource;
+use crate::artifact::tool::Inject;
+use crate::containment::Containment;
+use crate::outside::{Command, End, asked};
+use crate::plan::{self, Narrowing, Surroundings};
+use crate::redact::SecretValues;
+use crate::refusal::{Code, Refusal};
+use crate::registry::RegisteredTool;
+use crate::run::context::Context;
+use crate::run::shared::Shared;
+use crate::span::Spanned;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of a secret. Nothing longer can be kept out of results at a bearable price.
+const MOST_BYTES: u64 = 64 << 10;
+/// How long a command may take that prints a secret.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// Whether tools get the secrets themselves.
+#[derive(Clone, Debug)]
+pub(crate) enum Secrets {
+    /// They do. These the host gave; the others are read where the layers say.
+    Real(Arc<HashMap<String, String>>),
+    /// Examples get a text in their place: they run anywhere, and nothing is at stake.
+    StandIns,
+}
+
+impl Secrets {
+    /// Learns the values that can be had without running anything, so that they are kept back even where no tool was given them.
+    pub(crate) fn learn(
+        &self,
+        values: &SecretValues,
+        layers: &[LayerFile],
+        surroundings: &Surroundings,
+    ) {
+        let Self::Real(given) = self else { return };
+        let declared = layers.iter().flat_map(|layer| &layer.root.secrets);
+        let read = declared.filter_map(|(_, from)| read(&from.value, surroundings)?.ok());
+        for value in given.values().cloned().chain(read) {
+            // One that is too short is refused when a tool asks for it.
+            let _ = values.learn(value.as_bytes());
+        }
+    }
+}
+
+/// Adds the secrets that a tool wants.
+pub(in crate::run) async fn inject(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    arguments: &mut Map<String, Value>,
+) -> Result<(), Refusal> {
+    for (argument, inject) in &tool.tool.inject {
+        let Inject::Secret(name) = &inject.value else {
+            continue;
+        };
+        let value = match &ctx.shared().secrets {
+            Secrets::StandIns => format!("[secret {name}]"),
+            Secrets::Real(given) => match given.get(name) {
+                Some(value) => Ok(value.clone()),
+                None => declared(ctx, name).await,
+            }
+            .and_then(
+                |value| match ctx.shared().values.learn_fresh(value.as_bytes()) {
+                    Ok(()) => Ok(value),
+                    Err(_) => Err(
+                        "it is shorter than 4 bytes, and could not be told from other text"
+                            .to_owned(),
+                    ),
+                },
+            )
+            .map_err(|why| missing(tool, name, &why, inject))?,
+        };
+        arguments.insert(argument.clone(), value.into());
+    }
+    Ok(())
+}
+
+fn missing(tool: &RegisteredTool, name: &str, why: &str, at: &Spanned<Inject>) -> Refusal {
+    Refusal::new(
+        Code::SecretMissing,
+        format!(
+            "`{}` needs the secret `{name}`, which cannot be had: {why}",
+            tool.name()
+        ),
+    )
+    .help("a person can give it in `secrets` of their own harness/harness.md")
+    .detail("secret", name)
+    .at(tool.tool.place(at.span))
+}
+
+/// The secret of that name, from the highest layer that has it.
+async fn declared(ctx: &Context, name: &str) -> Result<String, String> {
+    let registry = ctx.catalogue();
+    let found = registry
+        .layers
+        .iter()
+        .flat_map(|layer| &layer.root.secrets)
+        .find(|(known, _)| known == name);
+    let Some((_, from)) = found else {
+        return Err(match registry.root.secrets.iter().any(|(known, _)| known == name) {
+            // A cloned project must not say which file or variable of a person its tools get.
+            true => "project.untrusted: only the project's own harness.md says where it comes from, which counts once a person trusts the \
+                     project, and this version has no way to"
+                .to_owned(),
+            false => "nothing says where it comes from".to_owned(),
+        });
+    };
+    match read(&from.value, &ctx.shared().surroundings) {
+        Some(value) => value,
+        None => printed(ctx, &from.value).await,
+    }
+}
+
+/// The secret in a variable or a file; nothing for a command.
+fn read(from: &SecretSource, surroundings: &Surroundings) -> Option<Result<String, String>> {
+    match from {
+        SecretSource::Variable(name) => Some(
+            surroundings
+                .variable(name)
+                .ok_or_else(|| format!("the variable `{name}` is not set")),
+        ),
+        SecretSource::File(path) => Some(file(path, surroundings)),
+        SecretSource::Command(_) => None,
+    }
+}
+
+fn file(path: &str, surroundings: &Surroundings) -> Result<String, String> {
+    let place = match (path.strip_prefix("~/"), &surroundings.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        (Some(_), None) => return Err(format!("`{path}` is in a home, and there is none")),
+        (None, _) => PathBuf::from(path),
+    };
+    let mut text = String::new();
+    let read = std::fs::File::open(place)
+        .and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    match read {
+        Err(problem) => Err(format!("`{path}` cannot be read: {}", problem.kind())),
+        Ok(bytes) if bytes as u64 > MOST_BYTES => {
+            Err(format!("`{path}` has more than {MOST_BYTES} bytes"))
+        }
+        Ok(_) => Ok(line(&text)),
+    }
+}
+
+/// What the user's own command prints.
+async fn printed(ctx: &Context, from: &SecretSource) -> Result<String, String> {
+    let SecretSource::Command(words) = from else {
+        return Err("nothing says where it comes from".to_owned());
+    };
+    let Some((program, args)) = words.split_first() else {
+        return Err("its `command` is empty".to_owned());
+    };
+    let shared: &Shared = ctx.shared();
+    let mut plan = plan::plan(
+        ctx.site(),
+        &Narrowing::default(),
+        ctx.view().sandbox.limits,
+        LONGEST,
+    );
+    if let Some(home) = &shared.surroundings.home {
+        plan.environment.retain(|(name, _)| name != "HOME");
+        plan.environment
+            .push(("HOME".to_owned(), home.display().to_string()));
+    }
+    let (cwd, stdin) = (plan.files.workspace.clone(), String::new());
+    let command = Command {
+        program: program.clone(),
+        args: args.to_vec(),
+        cwd,
+        stdin,
+    };
+    // It is the word of the user or the administrator, in a file that no project can write.
+    let ran = asked(|| {
+        shared
+            .outside
+            .run(&plan, Containment::Off, command, ctx.call().cancel.token())
+    })
+    .await;
+    let ran = ran.map_err(|refused| format!("`{program}` did not run: {}", refused.message()))?;
+    match ran.end {
+        End::Exited(0) if !ran.stdout.truncated => Ok(line(&ran.stdout.text)),
+        End::Exited(0) => Err(format!("`{program}` printed more than a secret has")),
+        End::Exited(code) => Err(format!("`{program}` ended with {code}")),
+        _ => Err(format!(
+            "`{program}` did not end by itself within {} s",
+            LONGEST.as_secs()
+        )),
+    }
+}
+
+/// Without the end of the last line, which editors and programs add.
+fn line(text: &str) -> String {
+    text.trim_end_matches(['\n', '\r']).to_owned()
+}

@@ -1,0 +1,45 @@
+//! Who judges a call and sees its result, in order.
+
+use super::ActiveHook;
+use crate::middleware::{Middleware, Registered};
+use std::fmt;
+use std::sync::Arc;
+
+/// Hooks and middleware of one event, by priority. Hooks that follow each other are asked together.
+pub(crate) type Chain = Vec<Segment>;
+
+/// A part of a chain.
+pub(crate) enum Segment {
+    /// These hooks, in one round trip where they do not decide anything.
+    Hooks(Vec<Arc<ActiveHook>>),
+    /// A middleware of the host.
+    Middleware(Registered<dyn Middleware>),
+}
+
+impl fmt::Debug for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hooks(hooks) => f.debug_tuple("Hooks").field(&hooks.len()).finish(),
+            Self::Middleware(middleware) => {
+                f.debug_tuple("Middleware").field(&middleware.name).finish()
+            }
+        }
+    }
+}
+
+/// Hooks and middleware as one chain. Of equal priority, the host's own come first.
+pub(super) fn chain(hooks: &[Arc<ActiveHook>], middleware: &[Registered<dyn Middleware>]) -> Chain {
+    let mut chain = Chain::new();
+    let mut middleware = middleware.iter().peekable();
+    for hook in hooks {
+        while let Some(first) = middleware.next_if(|one| one.priority <= hook.hook.priority) {
+            chain.push(Segment::Middleware(first.clone()));
+        }
+        match chain.last_mut() {
+            Some(Segment::Hooks(hooks)) => hooks.push(Arc::clone(hook)),
+            _ => chain.push(Segment::Hooks(vec![Arc::clone(hook)])),
+        }
+    }
+    chain.extend(middleware.cloned().map(Segment::Middleware));
+    chain
+}
