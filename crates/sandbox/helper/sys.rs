@@ -63,11 +63,11 @@ pub(crate) mod number {
 /// # Safety
 ///
 /// The pointers among the arguments must point to what the call expects.
-#[cfg(target_arch = "x86_64")]
 pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
     let result: i64;
     // SAFETY: the kernel's calling convention; it changes only what is named here and what the
     // pointers point to, which the caller promised.
+    #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!(
             "syscall",
@@ -77,19 +77,8 @@ pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
             options(nostack)
         );
     }
-    result
-}
-
-/// Makes one system call.
-///
-/// # Safety
-///
-/// The pointers among the arguments must point to what the call expects.
-#[cfg(target_arch = "aarch64")]
-pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
-    let result: i64;
-    // SAFETY: the kernel's calling convention; it changes only what is named here and what the
-    // pointers point to, which the caller promised.
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!(
             "svc 0",
@@ -112,7 +101,6 @@ pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
 /// The flags are those of `clone`, including shared memory. The stack, which ends at a multiple of
 /// 16, and what the argument points to belong to the child until it executes a program or ends. The
 /// child uses no thread-local memory, which is its parent's.
-#[cfg(target_arch = "x86_64")]
 pub(crate) unsafe fn clone_vm(
     flags: u64,
     stack: u64,
@@ -123,6 +111,7 @@ pub(crate) unsafe fn clone_vm(
     let result: i64;
     // SAFETY: the parent returns with nothing changed but the result. The child has an empty stack
     // and never returns.
+    #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!(
             "syscall",
@@ -138,30 +127,8 @@ pub(crate) unsafe fn clone_vm(
             lateout("rcx") _, lateout("r11") _,
         );
     }
-    result
-}
-
-/// Starts a process that shares this one's memory until it executes a program, on a stack of its
-/// own that ends at `stack`. It continues in `child` with the argument; the caller does not wait
-/// for it. No memory is copied, and none is torn down when the program is executed. If the flags
-/// ask for a pidfd, its number is written to `watched`.
-///
-/// # Safety
-///
-/// The flags are those of `clone`, including shared memory. The stack, which ends at a multiple of
-/// 16, and what the argument points to belong to the child until it executes a program or ends. The
-/// child uses no thread-local memory, which is its parent's.
-#[cfg(target_arch = "aarch64")]
-pub(crate) unsafe fn clone_vm(
-    flags: u64,
-    stack: u64,
-    watched: u64,
-    child: extern "C" fn(u64) -> !,
-    argument: u64,
-) -> i64 {
-    let result: i64;
-    // SAFETY: the parent returns with nothing changed but the result. The child has an empty stack
-    // and never returns.
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!(
             "svc 0",

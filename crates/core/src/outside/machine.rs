@@ -213,7 +213,7 @@ struct Answering {
 const MOST_REPORTS: usize = 256;
 
 impl StartRelay for Relayed {
-    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>> {
+    fn start(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>> {
         let (report, denied) = mpsc::channel(MOST_REPORTS);
         let relay = Relay::start(listeners, domains.clone(), Arc::new(SystemResolver), report)?;
         Ok(Box::new(Answering { relay, denied }))

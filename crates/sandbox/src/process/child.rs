@@ -10,7 +10,7 @@ use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -30,22 +30,8 @@ impl ChildProcess {
         words: &[&CStr],
         descriptors: &[BorrowedFd<'_>],
     ) -> io::Result<Self> {
-        // Above every number they will get, so that no copy overwrites one that is still needed.
-        let above = i32::try_from(descriptors.len()).unwrap_or(i32::MAX);
-        let mut moved: Vec<Option<OwnedFd>> = Vec::with_capacity(descriptors.len());
-        for end in descriptors {
-            moved.push(if end.as_raw_fd() < above {
-                Some(fcntl_dupfd_cloexec(end, above)?)
-            } else {
-                None
-            });
-        }
-        let numbers = descriptors.iter().zip(&moved).map(|(end, moved)| {
-            moved
-                .as_ref()
-                .map_or(end.as_raw_fd(), |moved| moved.as_raw_fd())
-        });
-        let spawn = SpawnAttributes::new(numbers)?;
+        let (_copies, numbers) = move_above(descriptors)?;
+        let spawn = SpawnAttributes::new(&numbers)?;
         let mut argv: Vec<*mut libc::c_char> =
             words.iter().map(|word| word.as_ptr().cast_mut()).collect();
         argv.push(ptr::null_mut());
@@ -101,11 +87,7 @@ impl ChildProcess {
 
     /// Waits until it ends, or this long; a signal may cut the wait short.
     pub(super) fn wait(&self, time: Duration) {
-        let time = Timespec {
-            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        };
-        let _ = poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&time));
+        let _ = wait_readable(&self.pidfd, time);
     }
 }
 
@@ -116,6 +98,33 @@ pub(super) enum ChildExit {
     Status(WaitIdStatus),
     /// Other code reaped it.
     Lost,
+}
+
+/// Waits until a descriptor is readable, at most this long; returns whether it is.
+pub(super) fn wait_readable(descriptor: impl AsFd, time: Duration) -> Result<bool, Errno> {
+    let time = Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    };
+    let mut polled = [PollFd::new(&descriptor, PollFlags::IN)];
+    poll(&mut polled, Some(&time)).map(|count| count > 0)
+}
+
+/// The numbers of descriptors that a new process gets as 0, 1, 2 and so on: all above those
+/// numbers, so that no copy overwrites one that is still needed. Also the copies this takes.
+pub(super) fn move_above(descriptors: &[BorrowedFd<'_>]) -> io::Result<(Vec<OwnedFd>, Vec<i32>)> {
+    let above = i32::try_from(descriptors.len()).unwrap_or(i32::MAX);
+    let (mut copies, mut numbers) = (Vec::new(), Vec::new());
+    for descriptor in descriptors {
+        let mut number = descriptor.as_raw_fd();
+        if number < above {
+            let copy = fcntl_dupfd_cloexec(descriptor, above)?;
+            number = copy.as_raw_fd();
+            copies.push(copy);
+        }
+        numbers.push(number);
+    }
+    Ok((copies, numbers))
 }
 
 /// `/dev/null`, opened once.
@@ -144,7 +153,7 @@ struct SpawnAttributes {
 }
 
 impl SpawnAttributes {
-    fn new(descriptors: impl Iterator<Item = i32>) -> io::Result<Self> {
+    fn new(descriptors: &[i32]) -> io::Result<Self> {
         let mut actions = MaybeUninit::uninit();
         let mut attributes = MaybeUninit::uninit();
         // SAFETY: both calls initialise the object they are given; a failure leaves only the first
@@ -165,7 +174,7 @@ impl SpawnAttributes {
         Ok(spawn)
     }
 
-    fn describe(&mut self, descriptors: impl Iterator<Item = i32>) -> io::Result<()> {
+    fn describe(&mut self, descriptors: &[i32]) -> io::Result<()> {
         let (actions, attributes) = (&raw mut self.actions, &raw mut self.attributes);
         let mut signals = MaybeUninit::uninit();
         // SAFETY: both objects are initialised, the descriptors are open, the path is a constant,
@@ -175,7 +184,9 @@ impl SpawnAttributes {
             // The copies lack the close-on-exec flag; everything after them is closed.
             for descriptor in descriptors {
                 check(libc::posix_spawn_file_actions_adddup2(
-                    actions, descriptor, next,
+                    actions,
+                    *descriptor,
+                    next,
                 ))?;
                 next += 1;
             }

@@ -4,13 +4,12 @@
 //! every signal. Here the new process also shares our memory until then, but has a stack of its own
 //! and touches only memory prepared for it, so we continue at once.
 
-use super::child::ChildProcess;
+use super::child::{ChildProcess, move_above};
 use super::sys::{self, number};
-use rustix::io::fcntl_dupfd_cloexec;
 use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
+use std::os::fd::{BorrowedFd, FromRawFd as _, OwnedFd};
 use std::ptr::{self, NonNull};
 
 /// The most descriptors a program can be given.
@@ -64,21 +63,12 @@ pub(super) fn clone_vm(
     report_to: i32,
     report: [u32; 3],
 ) -> io::Result<(ChildProcess, LaunchMemory)> {
-    // Above every number they will get, so that no copy overwrites one that is still needed.
-    let above = i32::try_from(descriptors.len()).unwrap_or(i32::MAX);
-    let mut moved: Vec<OwnedFd> = Vec::new();
+    let (_copies, above) = move_above(descriptors)?;
     let mut numbers = [0; MAX_DESCRIPTORS];
-    if descriptors.len() > numbers.len() {
-        return Err(io::ErrorKind::ArgumentListTooLong.into());
-    }
-    for (number, end) in numbers.iter_mut().zip(descriptors) {
-        *number = end.as_raw_fd();
-        if *number < above {
-            let copy = fcntl_dupfd_cloexec(end, above)?;
-            *number = copy.as_raw_fd();
-            moved.push(copy);
-        }
-    }
+    let taken = numbers
+        .get_mut(..above.len())
+        .ok_or(io::ErrorKind::ArgumentListTooLong)?;
+    taken.copy_from_slice(&above);
     let area = Box::new(LaunchArea {
         stack: MaybeUninit::uninit(),
         program: program.as_ptr(),

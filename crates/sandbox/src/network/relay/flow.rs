@@ -1,5 +1,6 @@
 //! Copying bytes both ways until the connection is idle.
 
+use crate::lock::lock;
 use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -29,20 +30,13 @@ impl Clock {
     }
 
     fn tick(&self) {
-        *self
-            .last
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner) = Instant::now();
+        *lock(&self.last) = Instant::now();
     }
 
     /// Returns when nothing has moved for the whole idle time.
     async fn silence(&self) {
         loop {
-            let until = *self
-                .last
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                + self.idle;
+            let until = *lock(&self.last) + self.idle;
             if until <= Instant::now() {
                 return;
             }

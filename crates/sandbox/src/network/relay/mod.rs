@@ -20,11 +20,12 @@ mod refusal;
 mod request;
 mod service;
 
+use crate::lock::lock;
 use std::collections::HashSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -183,7 +184,7 @@ async fn serve(client: TcpStream, shared: &RelayState) {
 
 impl RelayState {
     fn name(&self, address: IpAddr) -> Option<Host> {
-        locked(&self.names).name(address)
+        lock(&self.names).name(address)
     }
 
     /// Whether the machine's hosts file has a name for an address that the list admits.
@@ -201,11 +202,11 @@ impl RelayState {
     }
 
     fn give(&self, name: &Host) -> (Ipv4Addr, Ipv6Addr) {
-        locked(&self.names).give(name)
+        lock(&self.names).give(name)
     }
 
     fn report(&self, denied: RelayDenial) {
-        let mut reported = locked(&self.reported);
+        let mut reported = lock(&self.reported);
         if reported.len() < MOST_REPORTS
             && !reported.contains(&denied)
             && self.denied.try_send(denied.clone()).is_ok()
@@ -213,10 +214,6 @@ impl RelayState {
             reported.insert(denied);
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::files::identity::{Identity, UserChange};
 use super::files::landlock::{self, FIRST_WITH_SCOPES, OLDEST_ALONE, OLDEST_IN_NAMESPACES};
 use super::files::mount_tree;
 use super::files::view::View;
-use super::helper::layout::{ENDED, FAILED, HelperReport};
+use super::helper::layout::{ENDED, FAILED};
 use super::helper::programs::{
     BECOMING, CommandSpec, ContainerInputs, command, namespaces, no_namespaces, with_namespaces,
     without_namespaces,
@@ -12,18 +12,14 @@ use super::helper::programs::{
 use super::helper::start::{CommandStreams, Helper, ReadyReport};
 use super::leftovers::pending;
 use super::limits::cgroup::Cgroups;
-use super::limits::rlimit::CgroupLimits;
 use super::protect::ProtectedFiles;
 use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
 use crate::process::child::null;
 use crate::tier::{LayerReport, Mechanism, SandboxReport, Tier};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::Timespec;
-use rustix::io::retry_on_intr;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -95,25 +91,6 @@ pub(super) fn find(at_most: Tier) -> Findings {
     }
 }
 
-/// The helper's next report; `None` if there are no more, an error if it is silent for long.
-fn told(helper: &mut Helper) -> io::Result<Option<[u8; size_of::<HelperReport>()]>> {
-    const LONG: Timespec = Timespec {
-        tv_sec: 10,
-        tv_nsec: 0,
-    };
-    let heard = retry_on_intr(|| {
-        poll(
-            &mut [PollFd::new(&helper.status, PollFlags::IN)],
-            Some(&LONG),
-        )
-    })?;
-    if heard == 0 {
-        return Err(io::ErrorKind::TimedOut.into());
-    }
-    let mut word = [0; size_of::<HelperReport>()];
-    Ok(helper.status.read_exact(&mut word).is_ok().then_some(word))
-}
-
 /// Whether a step failed for lack of something that comes and goes, which says nothing about the
 /// machine. It must not lead to a weaker tier: an attacker may have caused it.
 fn may_pass(failure: &Failure) -> bool {
@@ -177,93 +154,72 @@ fn failure(step: &'static str, code: i32) -> Failure {
     }
 }
 
-fn try_landlock() -> (i32, LayerReport) {
-    let name = "landlock";
-    let layer = |works, detail, fix: Option<&str>| LayerReport {
+fn layer(name: &'static str, works: bool, detail: String, fix: Option<String>) -> LayerReport {
+    LayerReport {
         name,
         works,
         detail,
-        fix: fix.map(str::to_owned),
-    };
-    match landlock::version() {
-        Ok(version @ OLDEST_ALONE..) if version >= FIRST_WITH_SCOPES => (
-            version,
-            layer(
-                true,
-                format!("version {version}: files, signals, abstract sockets"),
-                None,
-            ),
-        ),
-        Ok(version @ OLDEST_ALONE..) => (
-            version,
-            layer(
-                true,
-                format!("version {version}: files"),
-                Some("Linux 6.12 or newer also keeps signals inside"),
-            ),
-        ),
+        fix,
+    }
+}
+
+fn try_landlock() -> (i32, LayerReport) {
+    let found = landlock::version();
+    let (works, detail, fix) = match &found {
+        Ok(version) if *version >= FIRST_WITH_SCOPES => {
+            let detail = format!("version {version}: files, signals, abstract sockets");
+            (true, detail, None)
+        }
+        Ok(version) if *version >= OLDEST_ALONE => {
+            let fix = "Linux 6.12 or newer also keeps signals inside";
+            (true, format!("version {version}: files"), Some(fix))
+        }
         Ok(version) => {
-            let use_of_it = if version >= OLDEST_IN_NAMESPACES {
+            let use_of_it = if *version >= OLDEST_IN_NAMESPACES {
                 "only useful in addition to namespaces"
             } else {
                 "useless, because it forbids all moves between folders"
             };
             let detail = format!("version {version} cannot prevent truncating files: {use_of_it}");
-            (
-                version,
-                layer(false, detail, Some("use Linux 6.2 or newer")),
-            )
+            (false, detail, Some("use Linux 6.2 or newer"))
         }
-        Err(cause) if cause.raw_os_error() == Some(libc::EOPNOTSUPP) => (
-            0,
-            layer(
-                false,
-                "it is built in but switched off".into(),
-                Some("add `landlock` to the kernel's `lsm=` boot parameter"),
-            ),
-        ),
-        Err(cause) if cause.raw_os_error() == Some(libc::ENOSYS) => (
-            0,
-            layer(
-                false,
-                "this kernel has no Landlock, or the container forbids it".into(),
-                Some(
+        Err(cause) => {
+            let (detail, fix) = match cause.raw_os_error() {
+                Some(libc::EOPNOTSUPP) => (
+                    "it is built in but switched off".into(),
+                    "add `landlock` to the kernel's `lsm=` boot parameter",
+                ),
+                Some(libc::ENOSYS) => (
+                    "this kernel has no Landlock, or the container forbids it".into(),
                     "use Linux 6.2 or newer built with CONFIG_SECURITY_LANDLOCK, and a container profile that allows landlock_create_ruleset",
                 ),
-            ),
-        ),
-        Err(cause) => (
-            0,
-            layer(
-                false,
-                cause.to_string(),
-                Some("allow landlock_create_ruleset in the container's seccomp profile"),
-            ),
-        ),
-    }
+                _ => (
+                    cause.to_string(),
+                    "allow landlock_create_ruleset in the container's seccomp profile",
+                ),
+            };
+            (false, detail, Some(fix))
+        }
+    };
+    let report = layer("landlock", works, detail, fix.map(str::to_owned));
+    (found.unwrap_or(0), report)
 }
 
 fn namespaces_layer(tried: Result<(), Failure>) -> LayerReport {
     let name = "namespaces";
     match tried {
-        Ok(()) => LayerReport {
-            name,
-            works: true,
-            detail: "user, mount, pid, network, ipc and host name".into(),
-            fix: None,
-        },
+        Ok(()) => {
+            let detail = "user, mount, pid, network, ipc and host name";
+            layer(name, true, detail.into(), None)
+        }
         Err(failure) => {
             let fix = if may_pass(&failure) {
                 "a resource is exhausted for the moment: try again".into()
             } else {
                 fix_for(failure.step, &failure.cause)
             };
-            LayerReport {
-                name,
-                works: false,
-                detail: format!("{}: {}", failure.step, failure.cause),
-                fix: Some(fix),
-            }
+            let detail = format!("{}: {}", failure.step, failure.cause);
+            layer(name, false, detail, Some(fix))
         }
     }
 }
@@ -312,40 +268,20 @@ fn is_container() -> bool {
 fn filter_layer(tried: Result<(), Failure>) -> LayerReport {
     let name = "seccomp";
     match tried {
-        Ok(()) => LayerReport {
-            name,
-            works: true,
-            detail: "a system call filter; in tier B it also blocks the network".into(),
-            fix: None,
-        },
+        Ok(()) => {
+            let detail = "a system call filter; in tier B it also blocks the network";
+            layer(name, true, detail.into(), None)
+        }
         Err(Failure {
             step: step @ (NEEDS_LANDLOCK | NOT_TRIED),
             ..
-        }) => LayerReport {
-            name,
-            works: false,
-            detail: step.into(),
-            fix: None,
-        },
-        Err(Failure {
-            step: BECOMING,
-            cause,
-        }) => LayerReport {
-            name,
-            works: false,
-            detail: format!("{BECOMING}: {cause}"),
-            fix: Some(UNMAPPED.into()),
-        },
+        }) => layer(name, false, step.into(), None),
         Err(Failure { step, cause }) => {
-            let fix = Some(
-                "a kernel with CONFIG_SECCOMP_FILTER and CONFIG_PROC_CHILDREN is needed".into(),
-            );
-            LayerReport {
-                name,
-                works: false,
-                detail: format!("{step}: {cause}"),
-                fix,
-            }
+            let fix = match step {
+                BECOMING => UNMAPPED,
+                _ => "a kernel with CONFIG_SECCOMP_FILTER and CONFIG_PROC_CHILDREN is needed",
+            };
+            layer(name, false, format!("{step}: {cause}"), Some(fix.into()))
         }
     }
 }
@@ -354,12 +290,8 @@ fn limits_layer(cgroups: &Cgroups) -> LayerReport {
     let (memory, processes) = (cgroups.memory(), cgroups.processes());
     let works = memory != Mechanism::Rlimit;
     let fix = "start the harness in a cgroup that is delegated to it with memory and pids enabled below (`systemd-run --user --scope -p Delegate=yes`)";
-    LayerReport {
-        name: "cgroups",
-        works,
-        detail: format!("memory by {memory}, processes by {processes}"),
-        fix: (!works).then(|| fix.into()),
-    }
+    let detail = format!("memory by {memory}, processes by {processes}");
+    layer("cgroups", works, detail, (!works).then(|| fix.into()))
 }
 
 fn try_without_namespaces(version: i32) -> Result<(), Failure> {
@@ -372,6 +304,7 @@ fn try_without_namespaces(version: i32) -> Result<(), Failure> {
 /// Goes all the way to starting a program that does not exist inside, which is the one failure that
 /// means success.
 fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
+    const LONG: Duration = Duration::from_secs(10);
     let plan = trivial_plan();
     let failed = |step| move |cause| Failure { step, cause };
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
@@ -395,7 +328,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         folder: Path::new("/"),
         environment: Vec::new(),
         limits: &plan.limits,
-        by_cgroup: CgroupLimits { memory: true },
+        memory: Mechanism::Cgroup2,
         others: 1 << 20,
         is_ruled: version >= OLDEST_IN_NAMESPACES,
         profile: None,
@@ -435,14 +368,11 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         .make_container(&place, &[], ReadyReport::Unwanted)
         .and_then(|()| helper.start_command(&command, &streams))
         .map_err(set_up)?;
-    let number = |word: &[u8], at: usize| {
-        u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]])
-    };
     // It does not wait for the end: tearing namespaces down takes longer than making them.
-    while let Some(word) = told(&mut helper).map_err(failed("the helper"))? {
-        match number(&word, 0) {
+    while let Some(report) = helper.next_report(LONG).map_err(failed("the helper"))? {
+        match report.kind {
             FAILED => {
-                let (step, code) = (number(&word, 4) as usize, number(&word, 8).cast_signed());
+                let (step, code) = (report.first as usize, report.second.cast_signed());
                 let step = step_name([&namespaces, &place, &command], step);
                 let expected = [libc::ENOENT, libc::EACCES];
                 return if step == START && expected.contains(&code) {

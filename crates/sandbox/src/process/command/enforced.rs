@@ -19,7 +19,7 @@ pub(super) fn enforced(
     let tier = shared.tier;
     let asks_network = matches!(&plan.network, Network::Allowed(domains) if !domains.is_empty());
     let network = match tier {
-        Tier::A if asks_network && shared.serve.is_some() => "relay",
+        Tier::A if asks_network && shared.relay.is_some() => "relay",
         Tier::A => "namespace",
         Tier::B => "seccomp",
         Tier::None => "none",

@@ -36,7 +36,7 @@ impl NamespaceSpec {
             change: UserChange::None,
         };
         let identity = if shared.is_off { own() } else { found };
-        let ports = match (&plan.network, shared.tier, &shared.serve) {
+        let ports = match (&plan.network, shared.tier, &shared.relay) {
             (Network::Allowed(domains), Tier::A, Some(_)) if !domains.is_empty() => {
                 Some(RelayPorts::of(domains))
             }

@@ -9,7 +9,7 @@ use super::files::program;
 use super::files::runnable::Runnable;
 use super::files::view::{MountKind, View};
 use super::helper::block::EncodedBlock;
-use super::helper::layout::{FAILED, HelperReport, READY};
+use super::helper::layout::READY;
 use super::helper::programs::{
     self, CommandSpec, ContainerInputs, with_namespaces, without_namespaces,
 };
@@ -17,7 +17,6 @@ use super::helper::scheduling;
 use super::helper::start::{Helper, ReadyReport};
 use super::leftovers::scratch::Scratch;
 use super::limits::cgroup::Group;
-use super::limits::rlimit::CgroupLimits;
 use super::namespaces::NamespaceSpec;
 use super::protect::{ProtectedFiles, Watching};
 use super::sandbox::SandboxState;
@@ -25,12 +24,9 @@ use super::warm::pool::{Container, ContainerKey};
 use super::warm::stamp::FileStamp;
 use super::{Command, SandboxError};
 use crate::plan::{Access, Plan, Programs};
-use crate::tier::{Mechanism, Tier};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::Timespec;
+use crate::tier::Tier;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -307,9 +303,7 @@ impl<'a> ContainerSpec<'a> {
             folder,
             environment,
             limits: &plan.limits,
-            by_cgroup: CgroupLimits {
-                memory: container.group.memory != Mechanism::Rlimit,
-            },
+            memory: container.group.memory,
             others,
             is_ruled: shared.has_rules(),
             profile: self.profile().filter(|_| shared.tier == Tier::A),
@@ -383,22 +377,9 @@ impl<'a> ContainerSpec<'a> {
 
 /// Waits until a container is ready; `false` if it fails or takes too long.
 pub(super) fn wait_until_ready(container: &mut Container) -> bool {
-    const LONG: Timespec = Timespec {
-        tv_sec: 5,
-        tv_nsec: 0,
-    };
-    let mut word = [0; size_of::<HelperReport>()];
-    let said = matches!(
-        poll(
-            &mut [PollFd::new(&container.helper.status, PollFlags::IN)],
-            Some(&LONG)
-        ),
-        Ok(1..)
-    );
-    let said = said && container.helper.status.read_exact(&mut word).is_ok();
-    let kind = u32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
-    debug_assert!(!said || kind == READY || kind == FAILED);
-    said && kind == READY
+    const LONG: Duration = Duration::from_secs(5);
+    let report = container.helper.next_report(LONG);
+    matches!(report, Ok(Some(report)) if report.kind == READY)
 }
 
 fn start_folder(plan: &Plan, command: &Command, view: &View) -> Result<PathBuf, SandboxError> {

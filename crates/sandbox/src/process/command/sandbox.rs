@@ -43,7 +43,7 @@ pub(super) struct SandboxState {
     pub(super) cgroups: Cgroups,
     pub(super) homes: Vec<PathBuf>,
     pub(super) owners: OnceLock<Result<OwnedFd, String>>,
-    pub(super) serve: Option<Arc<dyn StartRelay>>,
+    pub(super) relay: Option<Arc<dyn StartRelay>>,
     pool: ContainerPool,
     process_counter: Arc<ProcessCounter>,
     pub(super) folder_cache: FolderCache,
@@ -73,100 +73,61 @@ impl Sandbox {
     /// The strongest tier this machine has, found by trying.
     #[must_use]
     pub fn detect() -> Self {
-        Self::of(detect::find(Tier::A), false)
+        Self::of(detect::find(Tier::A), false, None)
     }
 
     /// A weaker tier than the machine has, for tests. If it does not have this tier, the next one
     /// it has.
     #[must_use]
     pub fn with_tier(tier: Tier) -> Self {
-        Self::of(detect::find(tier), false)
+        Self::of(detect::find(tier), false, None)
     }
 
     /// Like a kernel without Landlock, for tests.
     #[must_use]
     pub fn without_landlock() -> Self {
-        Self::of(
-            Findings {
-                landlock: 0,
-                ..detect::find(Tier::A)
-            },
-            false,
-        )
+        let findings = Findings {
+            landlock: 0,
+            ..detect::find(Tier::A)
+        };
+        Self::of(findings, false, None)
     }
 
     /// Contains nothing: for a person who turned it off.
     #[must_use]
     pub fn off() -> Self {
-        Self::of(detect::find(Tier::None), true)
+        Self::of(detect::find(Tier::None), true, None)
     }
 
     /// Sets what answers the network of commands. Without it, a plan with a network runs without
     /// one.
     #[must_use]
-    pub fn serving(self, serve: Arc<dyn StartRelay>) -> Self {
-        let SandboxState {
-            tier,
-            is_off,
-            report,
-            landlock,
-            cgroups,
-            homes,
-            ..
-        } = &*self.shared;
-        let (report, cgroups, homes) = (report.clone(), cgroups.clone(), homes.clone());
-        let (tier, is_off, landlock, owners) = (*tier, *is_off, *landlock, OnceLock::new());
-        let (serve, pool, process_counter, folder_cache) = (
-            Some(serve),
-            ContainerPool::new(),
-            Arc::default(),
-            FolderCache::default(),
-        );
-        Self {
-            shared: Arc::new(SandboxState {
-                tier,
-                is_off,
-                report,
-                landlock,
-                cgroups,
-                homes,
-                owners,
-                serve,
-                pool,
-                process_counter,
-                folder_cache,
-            }),
-        }
+    pub fn serving(self, relay: Arc<dyn StartRelay>) -> Self {
+        let state = &*self.shared;
+        let findings = Findings {
+            report: state.report.clone(),
+            landlock: state.landlock,
+            cgroups: state.cgroups.clone(),
+        };
+        Self::of(findings, state.is_off, Some(relay))
     }
 
-    fn of(findings: Findings, is_off: bool) -> Self {
-        let Findings {
-            report,
-            landlock,
-            cgroups,
-        } = findings;
-        let (tier, owners, pool, process_counter) = (
-            report.tier,
-            OnceLock::new(),
-            ContainerPool::new(),
-            Arc::default(),
-        );
-        let (homes, serve, folder_cache) = (homes(), None, FolderCache::default());
-        let shared = SandboxState {
-            tier,
+    fn of(findings: Findings, is_off: bool, relay: Option<Arc<dyn StartRelay>>) -> Self {
+        let state = SandboxState {
+            tier: findings.report.tier,
             is_off,
-            report,
-            landlock,
-            cgroups,
-            homes,
-            owners,
-            serve,
-            pool,
-            process_counter,
-            folder_cache,
+            report: findings.report,
+            landlock: findings.landlock,
+            cgroups: findings.cgroups,
+            homes: homes(),
+            owners: OnceLock::new(),
+            relay,
+            pool: ContainerPool::new(),
+            process_counter: Arc::default(),
+            folder_cache: FolderCache::default(),
         };
         Self {
-            shared: Arc::new(shared),
+            shared: Arc::new(state),
         }
     }
 
@@ -283,9 +244,9 @@ impl Sandbox {
             CommandResources { group, scratch },
             ended,
         );
-        let network = match (&plan.network, spec.namespaces.ports.clone(), &shared.serve) {
-            (Network::Allowed(domains), Some(ports), Some(serve)) => {
-                Some((ports, domains, &**serve))
+        let network = match (&plan.network, spec.namespaces.ports.clone(), &shared.relay) {
+            (Network::Allowed(domains), Some(ports), Some(relay)) => {
+                Some((ports, domains, &**relay))
             }
             _ => None,
         };

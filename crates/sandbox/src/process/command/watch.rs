@@ -138,7 +138,11 @@ impl CommandWatch<'_> {
         let mut input = InputFeed::new(stdin, self.ends.stdin.take());
         let mut reports = HelperReports::default();
         let mut words = Vec::new();
-        let mut guard = if self.is_ready { self.serve()? } else { None };
+        let mut guard = if self.is_ready {
+            self.start_relay()?
+        } else {
+            None
+        };
         let mut cause = None;
         let (mut out, mut err) = (vec![0; CHUNK], vec![0; CHUNK]);
         let (mut out_open, mut err_open) = (true, true);
@@ -153,7 +157,7 @@ impl CommandWatch<'_> {
                     reports.is_over = matches!(read, Ok(0) | Err(_));
                     reports.take(&words);
                     if reports.is_ready && guard.is_none() {
-                        guard = self.serve()?;
+                        guard = self.start_relay()?;
                     }
                     if reports.is_gone {
                         break;
@@ -256,15 +260,15 @@ impl CommandWatch<'_> {
         })
     }
 
-    fn serve(&mut self) -> Result<Option<Box<dyn RunningRelay>>, SandboxError> {
-        let (Some((ports, domains, serve)), Some(control)) =
+    fn start_relay(&mut self) -> Result<Option<Box<dyn RunningRelay>>, SandboxError> {
+        let (Some((ports, domains, relay)), Some(control)) =
             (self.network.take(), &self.helper.control)
         else {
             return Ok(None);
         };
         let listeners = network::receive(control.as_fd(), &ports)?;
-        serve
-            .serve(listeners, domains)
+        relay
+            .start(listeners, domains)
             .map(Some)
             .map_err(SandboxError::step("answering the network"))
     }
@@ -458,16 +462,14 @@ struct HelperReports {
 
 impl HelperReports {
     fn take(&mut self, bytes: &[u8]) {
-        for word in bytes.chunks_exact(size_of::<HelperReport>()) {
-            let number = |at: usize| {
-                u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]])
-            };
-            match number(0) {
+        for bytes in bytes.chunks_exact(size_of::<HelperReport>()) {
+            let report = HelperReport::from_bytes(bytes);
+            match report.kind {
                 READY => self.is_ready = true,
                 GONE => self.is_gone = true,
                 OVERDUE => self.is_overdue = true,
-                FAILED => self.failure = self.failure.or(Some((number(4), number(8)))),
-                ENDED => self.status = Some(number(4)),
+                FAILED => self.failure = self.failure.or(Some((report.first, report.second))),
+                ENDED => self.status = Some(report.first),
                 _ => {}
             }
         }

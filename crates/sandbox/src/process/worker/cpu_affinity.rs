@@ -6,7 +6,7 @@
 //! on the same core.
 
 use super::WorkerProcess;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use crate::process::child::wait_readable;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use std::os::fd::AsFd;
@@ -38,13 +38,9 @@ impl WorkerProcess {
     ) -> T {
         let thread = self.pin();
         let asked = ask();
-        let patience = Timespec {
-            tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: patience.subsec_nanos().into(),
-        };
-        let heard = poll(&mut [PollFd::new(&answer, PollFlags::IN)], Some(&patience));
+        let answered = wait_readable(&answer, patience);
         drop(thread);
-        if !matches!(heard, Ok(1)) {
+        if answered != Ok(true) {
             self.unpin();
         }
         asked

@@ -5,6 +5,7 @@ use super::cpu_affinity::PinnedEvaluator;
 use super::{
     ANSWERS, Channel, Death, ExitCode, ProcessError, REQUESTS, WorkerLimits, WorkerProgram,
 };
+use crate::lock::lock;
 use crate::process::child::{ChildExit, ChildProcess, null};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
@@ -15,7 +16,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// A running worker. Dropping it kills and reaps it.
@@ -129,7 +130,7 @@ impl WorkerProcess {
     #[must_use]
     pub fn cpu_time(&self) -> Option<Duration> {
         // Holding the lock keeps the process from being reaped, and its number from being reused.
-        let death = self.death.lock().unwrap_or_else(PoisonError::into_inner);
+        let death = lock(&self.death);
         if death.is_some() {
             return None;
         }
@@ -138,7 +139,7 @@ impl WorkerProcess {
 
     /// How the worker ended, if it has.
     pub fn try_reap(&self) -> Option<Death> {
-        let mut death = self.death.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut death = lock(&self.death);
         if death.is_none() {
             *death = self.process.collect().and_then(|ended| match ended {
                 ChildExit::Status(status) => status

@@ -99,7 +99,7 @@ pub(crate) fn redirect(status: u16, to: &str) -> Vec<u8> {
 
 /// The head and the body of a request.
 pub(crate) fn read_request(stream: &mut impl Read) -> io::Result<String> {
-    let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
+    let (mut bytes, mut piece) = (Vec::new(), vec![0; 1 << 16]);
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {

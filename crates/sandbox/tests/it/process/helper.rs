@@ -232,10 +232,8 @@ fn a_command_inherits_the_scheduling_class_of_its_harness() {
                 let patient = scope.spawn(|| {
                     let none = libc::sched_param { sched_priority: 0 };
                     // SAFETY: the parameter is valid, and it only affects this thread.
-                    assert_eq!(
-                        unsafe { libc::sched_setscheduler(0, wanted, &raw const none) },
-                        0
-                    );
+                    let set = unsafe { libc::sched_setscheduler(0, wanted, &raw const none) };
+                    assert_eq!(set, 0);
                     let runtime = tokio::runtime::Builder::new_current_thread()
                         .enable_all()
                         .build()

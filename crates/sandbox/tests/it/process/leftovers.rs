@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 use tool_harness_sandbox::process::{Sandbox, announce_last_call, wait_for_cleanup};
 use tool_harness_sandbox::tier::Tier;
 
-/// How long a program waits for its cleanup.
-const CLEANUP: Duration = Duration::from_secs(1);
+/// How long a program waits for its cleanup: longer than a busy machine needs, or too short for
+/// much of it.
+const LONG: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(500);
 const MANY: usize = 20_000;
 
 /// Starts a program that runs one command, and exits.
-fn program(tier: Tier, line: &str, deadline_ms: u32) -> Child {
+fn program(tier: Tier, line: &str, deadline_ms: u32, cleanup: Duration) -> Child {
     let mut program = std::process::Command::new(std::env::current_exe().expect("this program"));
     program.args([
         "--exact",
@@ -24,7 +26,8 @@ fn program(tier: Tier, line: &str, deadline_ms: u32) -> Child {
     program
         .env("TIER", tier.to_string())
         .env("LINE", line)
-        .env("DEADLINE", deadline_ms.to_string());
+        .env("DEADLINE", deadline_ms.to_string())
+        .env("CLEANUP", cleanup.as_millis().to_string());
     program
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -42,11 +45,12 @@ fn as_a_program_that_runs_one_command() {
         Tier::B
     }));
     let mut plan = world.plan.clone();
-    plan.limits.deadline = Duration::from_millis(set("DEADLINE").parse().expect("a number"));
+    let millis = |name: &str| Duration::from_millis(set(name).parse().expect("a number"));
+    plan.limits.deadline = millis("DEADLINE");
     announce_last_call();
     world.shell_with(&plan, &set("LINE"));
     drop(world);
-    wait_for_cleanup(CLEANUP);
+    wait_for_cleanup(millis("CLEANUP"));
 }
 
 #[test]
@@ -57,7 +61,7 @@ fn a_program_that_ends_leaves_no_folder_and_no_group() {
             ("touch ${TMPDIR:-/tmp}/x; sleep 100", 300),
         ] {
             let programs: Vec<Child> = (0..20)
-                .map(|_| program(world.tier(), line, deadline_ms))
+                .map(|_| program(world.tier(), line, deadline_ms, LONG))
                 .collect();
             for mut program in programs {
                 assert!(program.wait().expect("it ends").success(), "{line}");
@@ -77,7 +81,7 @@ fn what_takes_long_to_remove_is_removed_when_the_program_is_gone() {
         let fill = format!(
             "cd ${{TMPDIR:-/tmp}} && python3 -c 'for n in range({MANY}): open(str(n), \"w\").close()'"
         );
-        let mut filler = program(world.tier(), &fill, 60_000);
+        let mut filler = program(world.tier(), &fill, 60_000, SHORT);
         assert!(filler.wait().expect("it ends").success());
         let is_gone = || left_by(filler.id()).is_empty();
         assert!(

@@ -19,7 +19,7 @@ struct Answering {
 }
 
 impl StartRelay for Echo {
-    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>> {
+    fn start(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>> {
         assert!(!domains.is_empty());
         let seen = Arc::new(Mutex::new(Vec::new()));
         for socket in listeners.tcp {
@@ -119,7 +119,7 @@ struct Relaying {
 }
 
 impl StartRelay for Relayed {
-    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>> {
+    fn start(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>> {
         let (report, denied) = channel(99);
         Ok(Box::new(Relaying {
             relay: Relay::start(listeners, domains.clone(), Arc::new(SystemResolver), report)?,

@@ -97,12 +97,12 @@ pub(crate) fn make(
         _ => 24,
     };
     let set = Slot::RULES;
-    list.call_for(
+    list.call(
         step,
         libc::SYS_landlock_create_ruleset,
-        [attributes.into(), size.into(), 0.into()],
-        set,
-    );
+        [attributes.into(), size.into()],
+    )
+    .save_in(set);
     let place = block.slot();
     for rule in rules {
         let rights = rule.rights
@@ -115,20 +115,20 @@ pub(crate) fn make(
         let path = block.path(&rule.path);
         let flags = libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC;
         if rule.rights & RESOLVE_NO_LINKS == 0 {
-            list.call_for(
+            list.call(
                 step,
                 libc::SYS_openat,
-                [libc::AT_FDCWD.into(), path.into(), flags.into(), 0.into()],
-                place,
-            );
+                [libc::AT_FDCWD.into(), path.into(), flags.into()],
+            )
+            .save_in(place);
         } else {
             let how = block.value(&[u64::from(flags), 0, NO_LINKS]);
-            list.call_for(
+            list.call(
                 step,
                 libc::SYS_openat2,
                 [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()],
-                place,
-            );
+            )
+            .save_in(place);
         }
         let mut bytes = rights.to_ne_bytes().to_vec();
         bytes.extend([0; 4]);
@@ -137,9 +137,9 @@ pub(crate) fn make(
         list.call(
             step,
             libc::SYS_landlock_add_rule,
-            [set.into(), 1.into(), beneath.into(), 0.into()],
+            [set.into(), 1.into(), beneath.into()],
         );
-        list.try_call(step, libc::SYS_close, [place.into()]);
+        list.call(step, libc::SYS_close, [place.into()]).may_fail();
     }
 }
 
@@ -165,27 +165,23 @@ pub(crate) fn keep_signals(
     } else {
         0
     };
-    list.call_for(
+    list.call(
         step,
         libc::SYS_landlock_create_ruleset,
-        [attributes.into(), 24.into(), 0.into()],
-        set,
-    );
+        [attributes.into(), 24.into()],
+    )
+    .save_in(set);
     list.call(
         step,
         libc::SYS_landlock_restrict_self,
         [set.into(), flags.into()],
     );
-    list.try_call(step, libc::SYS_close, [set.into()]);
+    list.call(step, libc::SYS_close, [set.into()]).may_fail();
     true
 }
 
 /// Writes the operation that binds a process to the ruleset for good.
 pub(crate) fn restrict(block: &mut CommandBlock, list: &mut SyscallList) {
     let step = block.step("Landlock");
-    list.call(
-        step,
-        libc::SYS_landlock_restrict_self,
-        [Slot::RULES.into(), 0.into()],
-    );
+    list.call(step, libc::SYS_landlock_restrict_self, [Slot::RULES.into()]);
 }

@@ -49,11 +49,7 @@ const MOST_RULES: usize = 4000;
 /// Namespaces already hide and close what the plan says; Landlock adds a second layer.
 pub(crate) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
     let mut rules = devices();
-    let run = if plan.programs == Programs::Any {
-        RUN
-    } else {
-        0
-    };
+    let run = run_right(plan);
     match &plan.programs {
         Programs::Any => rules.push(folder("/", READ | RUN)),
         Programs::Only(programs) => {
@@ -87,6 +83,14 @@ pub(crate) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<R
     rules
 }
 
+/// The right to run programs of the workspace, which a list of programs takes away.
+fn run_right(plan: &Plan) -> u64 {
+    match plan.programs {
+        Programs::Any => RUN,
+        Programs::Only(_) => 0,
+    }
+}
+
 /// Without namespaces: Landlock alone. It can grant rights but not revoke them further down, so a
 /// folder that holds something closed or hidden is granted entry by entry, and nothing new can be
 /// created in it.
@@ -97,11 +101,7 @@ pub(crate) fn without_namespaces(
     folder_cache: &FolderCache,
 ) -> LandlockGrants {
     let mut rules = devices();
-    let run = if plan.programs == Programs::Any {
-        RUN
-    } else {
-        0
-    };
+    let run = run_right(plan);
     let (change, read) = (
         change(version) | run | RESOLVE_NO_LINKS,
         READ | run | RESOLVE_NO_LINKS,
@@ -156,12 +156,7 @@ pub(crate) struct LandlockGrants {
 
 /// The command's scratch folder, if no namespace gives it a private one.
 pub(crate) fn scratch(plan: &Plan, version: i32, path: &Path) -> Rule {
-    let run = if plan.programs == Programs::Any {
-        RUN
-    } else {
-        0
-    };
-    folder(path, change(version) | run)
+    folder(path, change(version) | run_right(plan))
 }
 
 struct GrantBuilder<'a> {

@@ -7,9 +7,10 @@ use super::open;
 use crate::process::command::helper::programs::{nothing, user_namespace};
 use crate::process::command::helper::start::{Helper, ReadyReport};
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
 /// A detached copy of the mounts at a path.
 pub(crate) fn clone_mounts(path: &Path) -> io::Result<OwnedFd> {
@@ -50,13 +51,15 @@ pub(crate) fn map_owners(tree: &OwnedFd, owners: &OwnedFd) -> io::Result<()> {
 
 /// A user namespace that swaps root and this user.
 pub(crate) fn owner_namespace(identity: &Identity) -> io::Result<OwnedFd> {
+    const LONG: Duration = Duration::from_secs(10);
     // The helper waits there for a command that never comes.
     let mut helper = Helper::start(&user_namespace()).map_err(io::Error::other)?;
     helper
         .make_container(&nothing(), &[], ReadyReport::Wanted)
         .map_err(io::Error::other)?;
-    let mut word = [0; 12];
-    helper.status.read_exact(&mut word)?;
+    helper
+        .next_report(LONG)?
+        .ok_or(io::ErrorKind::UnexpectedEof)?;
     let folder = Path::new("/proc").join(helper.process.pid.to_string());
     fs::write(folder.join("uid_map"), Identity::shown_owners(identity.uid))?;
     fs::write(folder.join("gid_map"), Identity::shown_owners(identity.gid))?;

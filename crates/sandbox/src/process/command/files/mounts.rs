@@ -3,6 +3,8 @@
 use super::view::{MountKind, MountPoint, View};
 use crate::plan::{Plan, Programs};
 use crate::process::command::helper::block::{Arg, ContainerBlock, Slot, SyscallList};
+use crate::process::command::helper::layout::Op;
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
 const READ_ONLY: u64 = 0x1;
@@ -99,7 +101,7 @@ impl MountWriter<'_> {
         self.list.call(
             step,
             libc::SYS_mount,
-            [0.into(), root.into(), 0.into(), Arg::Value(flags), 0.into()],
+            [0.into(), root.into(), 0.into(), Arg::Value(flags)],
         );
         let step = self.block.step("the places of the plan");
         let mut opened = Vec::new();
@@ -117,7 +119,8 @@ impl MountWriter<'_> {
                     Some(ContainerBlock::passed(at).into())
                 } else {
                     let tree = self.block.slot();
-                    self.clone_tree(step, &mount.path, (tree, self.reused.1));
+                    self.open_place(step, &mount.path, self.reused.1);
+                    self.clone_tree(step, self.reused.1, tree);
                     Some(tree.into())
                 },
             );
@@ -126,68 +129,46 @@ impl MountWriter<'_> {
     }
 
     /// Opens a path without following links.
-    fn open_place(&mut self, step: u16, path: &Path, place: Slot) {
-        let how = self.block.value(&[
-            u64::from(libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC),
-            0,
-            NO_LINKS,
-        ]);
+    fn open_place(&mut self, step: u16, path: &Path, place: Slot) -> &mut Op {
+        let flags = u64::from(libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC);
+        let how = self.block.value(&[flags, 0, NO_LINKS]);
         let path = self.block.path(path);
-        self.list.call_for(
-            step,
-            libc::SYS_openat2,
-            [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()],
-            place,
-        );
+        let args = [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()];
+        self.list.call(step, libc::SYS_openat2, args).save_in(place)
     }
 
-    /// Opens a path, and copies the mounts there.
-    fn clone_tree(&mut self, step: u16, path: &Path, (tree, place): (Slot, Slot)) {
-        self.open_place(step, path, place);
+    /// Copies the mounts of an opened place.
+    fn clone_tree(&mut self, step: u16, place: Slot, tree: Slot) -> &mut Op {
         let empty = self.block.literal(c"");
         let flags = CLONE_TREE | CLOSE_ON_EXEC | RECURSIVE | EMPTY_PATH;
-        self.list.call_for(
-            step,
-            libc::SYS_open_tree,
-            [place.into(), empty.into(), flags.into()],
-            tree,
-        );
+        let args = [place.into(), empty.into(), flags.into()];
+        self.list
+            .call(step, libc::SYS_open_tree, args)
+            .save_in(tree)
+    }
+
+    /// Copies the mount of one path.
+    fn clone_mount(&mut self, step: u16, path: &Path) -> Slot {
+        let (slot, path) = (self.block.slot(), self.block.path(path));
+        let flags = CLONE_TREE | CLOSE_ON_EXEC;
+        let args = [libc::AT_FDCWD.into(), path.into(), flags.into()];
+        self.list
+            .call(step, libc::SYS_open_tree, args)
+            .save_in(slot);
+        slot
     }
 
     fn open_devices(&mut self) -> Vec<Slot> {
         let step = self.block.step("device files");
-        let open = |name: &&str| {
-            let slot = self.block.slot();
-            let path = self.block.text(format!("/dev/{name}"));
-            let flags = CLONE_TREE | CLOSE_ON_EXEC;
-            self.list.call_for(
-                step,
-                libc::SYS_open_tree,
-                [libc::AT_FDCWD.into(), path.into(), flags.into()],
-                slot,
-            );
-            slot
-        };
-        DEVICES.iter().map(open).collect()
+        let paths = DEVICES.iter().map(|name| Path::new("/dev").join(name));
+        paths.map(|path| self.clone_mount(step, &path)).collect()
     }
 
     fn close_root(&mut self) {
         let step = self.block.step("a read-only root");
-        let attributes = self
-            .block
-            .value(&[READ_ONLY | SAFE | self.no_execution, 0, 0, 0]);
-        let root = self.block.literal(c"/");
-        self.list.call(
-            step,
-            libc::SYS_mount_setattr,
-            [
-                libc::AT_FDCWD.into(),
-                root.into(),
-                RECURSIVE.into(),
-                attributes.into(),
-                32.into(),
-            ],
-        );
+        let set = READ_ONLY | SAFE | self.no_execution;
+        let here = libc::AT_FDCWD.into();
+        self.set_attributes(step, (here, c"/"), RECURSIVE, set, 0);
     }
 
     /// A small file system with a folder for every covered one, including the folders where
@@ -216,7 +197,7 @@ impl MountWriter<'_> {
                 self.covers += 1;
                 cover = PathBuf::from(format!("/tmp/{}", self.covers));
                 self.make_folder(step, &cover);
-                self.make_way(step, view, &mount.path, &cover);
+                self.make_ways(step, view, &mount.path, &cover);
             }
             covers.push(Some(cover));
         }
@@ -226,80 +207,47 @@ impl MountWriter<'_> {
     /// Makes every copy of the small file system read-only.
     fn close_covers(&mut self) {
         let step = self.block.step("covers for hidden folders");
-        let attributes = self
-            .block
-            .value(&[READ_ONLY | SAFE | NO_EXECUTION, 0, 0, 0]);
-        let path = self.block.literal(c"/tmp");
-        self.list.call(
-            step,
-            libc::SYS_mount_setattr,
-            [
-                libc::AT_FDCWD.into(),
-                path.into(),
-                0.into(),
-                attributes.into(),
-                32.into(),
-            ],
-        );
+        let set = READ_ONLY | SAFE | NO_EXECUTION;
+        let here = libc::AT_FDCWD.into();
+        self.set_attributes(step, (here, c"/tmp"), 0, set, 0);
     }
 
     fn clone_cover(&mut self, cover: &Path) -> Slot {
         let step = self.block.step("covers for hidden folders");
-        let slot = self.block.slot();
-        let path = self.block.path(cover);
-        let flags = CLONE_TREE | CLOSE_ON_EXEC;
-        self.list.call_for(
-            step,
-            libc::SYS_open_tree,
-            [libc::AT_FDCWD.into(), path.into(), flags.into()],
-            slot,
-        );
-        slot
+        self.clone_mount(step, cover)
     }
 
     /// Creates the folders on the way to whatever is put back below `covered`, starting at `cover`.
-    fn make_way(&mut self, step: u16, view: &View, covered: &Path, cover: &Path) {
-        for below in view
+    fn make_ways(&mut self, step: u16, view: &View, covered: &Path, cover: &Path) {
+        let below = view
             .mounts
             .iter()
-            .filter(|below| is_put_back(below, covered))
+            .filter(|below| is_put_back(below, covered));
+        for (mount, way) in
+            below.filter_map(|below| Some((below, below.path.strip_prefix(covered).ok()?)))
         {
-            let Ok(way) = below.path.strip_prefix(covered) else {
-                continue;
-            };
-            let mut at = cover.to_path_buf();
-            let parts: Vec<_> = way.components().collect();
-            for (index, part) in parts.iter().enumerate() {
-                at.push(part);
-                if index + 1 < parts.len() || below.is_folder {
-                    self.make_folder(step, &at);
-                } else {
-                    self.make_file(step, &at, 0o444);
-                }
-            }
+            self.make_way(step, cover, way, mount);
         }
     }
 
     /// Creates the folders that lead to something in the private shared memory, and its mount
     /// point.
     fn make_room(&mut self, step: u16, mount: &MountPoint) {
-        let Ok(way) = mount.path.strip_prefix(SHARED_MEMORY) else {
-            return;
-        };
-        if mount.within.is_some() {
-            return;
+        if let (Ok(way), None) = (mount.path.strip_prefix(SHARED_MEMORY), &mount.within) {
+            self.make_way(step, Path::new(SHARED_MEMORY), way, mount);
         }
-        let mut at = PathBuf::from(SHARED_MEMORY);
-        for (part, is_last) in way
-            .iter()
-            .enumerate()
-            .map(|(index, part)| (part, index + 1 == way.iter().count()))
-        {
+    }
+
+    /// Creates a mount point, and the folders on the way to it.
+    fn make_way(&mut self, step: u16, from: &Path, way: &Path, mount: &MountPoint) {
+        let mut at = from.to_path_buf();
+        let mut parts = way.iter().peekable();
+        while let Some(part) = parts.next() {
             at.push(part);
-            if is_last && !mount.is_folder {
-                self.make_file(step, &at, 0o444)
+            if parts.peek().is_some() || mount.is_folder {
+                self.make_folder(step, &at);
             } else {
-                self.make_folder(step, &at)
+                self.make_file(step, &at, 0o444);
             }
         }
     }
@@ -326,7 +274,7 @@ impl MountWriter<'_> {
                         let place = self.reused.1;
                         self.open_place(step, path, place);
                         self.attach_to(step, cover.into(), place);
-                        self.list.try_call(step, libc::SYS_close, [place.into()]);
+                        self.close(step, place);
                     }
                     Some(cover) => self.attach(step, cover.into(), path),
                     None => {}
@@ -339,7 +287,7 @@ impl MountWriter<'_> {
                     &format!("mode=1777,size={tmp_bytes}"),
                     self.no_execution,
                 );
-                self.make_way(step, view, path, path);
+                self.make_ways(step, view, path, path);
             }
             MountKind::Run => self.open_again(step, path),
             MountKind::Read | MountKind::Write | MountKind::Pinned => {
@@ -354,12 +302,13 @@ impl MountWriter<'_> {
                     self.attach(step, tree, path);
                 } else {
                     let (tree, place) = self.reused;
-                    self.clone_tree(step, path, (tree, place));
+                    self.open_place(step, path, place);
+                    self.clone_tree(step, place, tree);
                     self.set(step, tree.into(), set, clear);
                     self.attach_to(step, tree.into(), place);
                     // There can be many mounts, and few descriptors.
-                    self.list.try_call(step, libc::SYS_close, [place.into()]);
-                    self.list.try_call(step, libc::SYS_close, [tree.into()]);
+                    self.close(step, place);
+                    self.close(step, tree);
                 }
             }
         }
@@ -369,53 +318,13 @@ impl MountWriter<'_> {
     /// notice.
     fn open_again(&mut self, step: u16, path: &Path) {
         let (tree, place) = self.reused;
-        let how = self.block.value(&[
-            u64::from(libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC),
-            0,
-            NO_LINKS,
-        ]);
-        let path = self.block.path(path);
-        self.list.try_call_for(
-            step,
-            libc::SYS_openat2,
-            [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()],
-            place,
-        );
-        let empty = self.block.literal(c"");
-        let flags = CLONE_TREE | CLOSE_ON_EXEC | RECURSIVE | EMPTY_PATH;
-        self.list.try_call_for(
-            step,
-            libc::SYS_open_tree,
-            [place.into(), empty.into(), flags.into()],
-            tree,
-        );
-        let attributes = self.block.value(&[SAFE | READ_ONLY, NO_EXECUTION, 0, 0]);
-        let flags = EMPTY_PATH | RECURSIVE;
-        self.list.try_call(
-            step,
-            libc::SYS_mount_setattr,
-            [
-                tree.into(),
-                empty.into(),
-                flags.into(),
-                attributes.into(),
-                32.into(),
-            ],
-        );
-        let flags = FROM_DESCRIPTOR | TO_DESCRIPTOR;
-        self.list.try_call(
-            step,
-            libc::SYS_move_mount,
-            [
-                tree.into(),
-                empty.into(),
-                place.into(),
-                empty.into(),
-                flags.into(),
-            ],
-        );
-        self.list.try_call(step, libc::SYS_close, [place.into()]);
-        self.list.try_call(step, libc::SYS_close, [tree.into()]);
+        self.open_place(step, path, place).may_fail();
+        self.clone_tree(step, place, tree).may_fail();
+        self.set(step, tree.into(), SAFE | READ_ONLY, NO_EXECUTION)
+            .may_fail();
+        self.attach_to(step, tree.into(), place).may_fail();
+        self.close(step, place);
+        self.close(step, tree);
     }
 
     fn make_dev(&mut self) {
@@ -444,15 +353,7 @@ impl MountWriter<'_> {
             self.attach(step, (*device).into(), &Path::new("/dev").join(name));
         }
         // Semaphores and shared memory count towards the private folder.
-        let slot = self.block.slot();
-        let path = self.block.literal(c"/tmp");
-        let flags = CLONE_TREE | CLOSE_ON_EXEC;
-        self.list.call_for(
-            step,
-            libc::SYS_open_tree,
-            [libc::AT_FDCWD.into(), path.into(), flags.into()],
-            slot,
-        );
+        let slot = self.clone_mount(step, Path::new("/tmp"));
         self.attach(step, slot.into(), Path::new(SHARED_MEMORY));
     }
 
@@ -463,13 +364,7 @@ impl MountWriter<'_> {
         self.list.call(
             step,
             libc::SYS_mount,
-            [
-                kind.into(),
-                path.into(),
-                kind.into(),
-                Arg::Value(flags),
-                0.into(),
-            ],
+            [kind.into(), path.into(), kind.into(), Arg::Value(flags)],
         );
     }
 
@@ -501,65 +396,69 @@ impl MountWriter<'_> {
 
     fn make_folder(&mut self, step: u16, path: &Path) {
         let path = self.block.path(path);
-        self.list.call_unless(
-            step,
-            libc::SYS_mkdirat,
-            [libc::AT_FDCWD.into(), path.into(), 0o755.into()],
-            libc::EEXIST,
-        );
+        self.list
+            .call(
+                step,
+                libc::SYS_mkdirat,
+                [libc::AT_FDCWD.into(), path.into(), 0o755.into()],
+            )
+            .may_fail_with(libc::EEXIST);
     }
 
     fn make_file(&mut self, step: u16, path: &Path, mode: u32) {
         let path = self.block.path(path);
         let mode = libc::S_IFREG | mode;
-        self.list.call_unless(
-            step,
-            libc::SYS_mknodat,
-            [libc::AT_FDCWD.into(), path.into(), mode.into(), 0.into()],
-            libc::EEXIST,
-        );
+        self.list
+            .call(
+                step,
+                libc::SYS_mknodat,
+                [libc::AT_FDCWD.into(), path.into(), mode.into()],
+            )
+            .may_fail_with(libc::EEXIST);
     }
 
-    fn set(&mut self, step: u16, tree: Arg, set: u64, clear: u64) {
+    fn set(&mut self, step: u16, tree: Arg, set: u64, clear: u64) -> &mut Op {
+        self.set_attributes(step, (tree, c""), EMPTY_PATH | RECURSIVE, set, clear)
+    }
+
+    fn set_attributes(
+        &mut self,
+        step: u16,
+        (base, path): (Arg, &CStr),
+        flags: u32,
+        set: u64,
+        clear: u64,
+    ) -> &mut Op {
         let attributes = self.block.value(&[set, clear, 0, 0]);
-        let empty = self.block.literal(c"");
-        let flags = EMPTY_PATH | RECURSIVE;
-        self.list.call(
-            step,
-            libc::SYS_mount_setattr,
-            [
-                tree,
-                empty.into(),
-                flags.into(),
-                attributes.into(),
-                32.into(),
-            ],
-        );
+        let path = self.block.literal(path);
+        let args = [
+            base,
+            path.into(),
+            flags.into(),
+            attributes.into(),
+            32.into(),
+        ];
+        self.list.call(step, libc::SYS_mount_setattr, args)
     }
 
-    fn attach_to(&mut self, step: u16, tree: Arg, place: Slot) {
+    fn attach_to(&mut self, step: u16, tree: Arg, place: Slot) -> &mut Op {
         let empty = self.block.literal(c"");
         let flags = FROM_DESCRIPTOR | TO_DESCRIPTOR;
-        self.list.call(
-            step,
-            libc::SYS_move_mount,
-            [tree, empty.into(), place.into(), empty.into(), flags.into()],
-        );
+        let args = [tree, empty.into(), place.into(), empty.into(), flags.into()];
+        self.list.call(step, libc::SYS_move_mount, args)
     }
 
     fn attach(&mut self, step: u16, tree: Arg, path: &Path) {
         let (empty, path) = (self.block.literal(c""), self.block.path(path));
-        self.list.call(
-            step,
-            libc::SYS_move_mount,
-            [
-                tree,
-                empty.into(),
-                libc::AT_FDCWD.into(),
-                path.into(),
-                FROM_DESCRIPTOR.into(),
-            ],
-        );
+        let (here, flags) = (libc::AT_FDCWD.into(), FROM_DESCRIPTOR.into());
+        let args = [tree, empty.into(), here, path.into(), flags];
+        self.list.call(step, libc::SYS_move_mount, args);
+    }
+
+    fn close(&mut self, step: u16, slot: Slot) {
+        self.list
+            .call(step, libc::SYS_close, [slot.into()])
+            .may_fail();
     }
 }
 

@@ -263,50 +263,6 @@ impl SyscallList {
         self.push(step, u32::try_from(call).unwrap_or(0), args)
     }
 
-    /// Adds a system call that may fail with one particular error.
-    pub(crate) fn call_unless<const N: usize>(
-        &mut self,
-        step: u16,
-        call: libc::c_long,
-        args: [Arg; N],
-        tolerate: i32,
-    ) {
-        self.call(step, call, args).tolerate = u16::try_from(tolerate).unwrap_or(0);
-    }
-
-    /// Adds a system call that may fail.
-    pub(crate) fn try_call<const N: usize>(
-        &mut self,
-        step: u16,
-        call: libc::c_long,
-        args: [Arg; N],
-    ) {
-        self.call(step, call, args).tolerate = ANY;
-    }
-
-    /// Adds a system call and saves its result.
-    pub(crate) fn call_for<const N: usize>(
-        &mut self,
-        step: u16,
-        call: libc::c_long,
-        args: [Arg; N],
-        slot: Slot,
-    ) {
-        self.call(step, call, args).save = slot.0;
-    }
-
-    /// Adds a system call that may fail, and saves its result.
-    pub(crate) fn try_call_for<const N: usize>(
-        &mut self,
-        step: u16,
-        call: libc::c_long,
-        args: [Arg; N],
-        slot: Slot,
-    ) {
-        let op = self.call(step, call, args);
-        (op.tolerate, op.save) = (ANY, slot.0);
-    }
-
     /// Writes a result into the block.
     pub(crate) fn poke(&mut self, step: u16, address: u64, slot: Slot) {
         self.push(step, POKE, [address.into(), slot.into()]);
@@ -314,12 +270,13 @@ impl SyscallList {
 
     /// Fails if the number at an address is a (negative) error.
     pub(crate) fn check(&mut self, step: u16, address: u64, tolerate: i32) {
-        self.push(step, CHECK, [address.into()]).tolerate = u16::try_from(tolerate).unwrap_or(0);
+        self.push(step, CHECK, [address.into()])
+            .may_fail_with(tolerate);
     }
 
     /// Saves the number at an address.
     pub(crate) fn load(&mut self, step: u16, address: u64, slot: Slot) {
-        self.push(step, LOAD, [address.into()]).save = slot.0;
+        self.push(step, LOAD, [address.into()]).save_in(slot);
     }
 
     fn push<const N: usize>(&mut self, step: u16, call: u32, args: [Arg; N]) -> &mut Op {
@@ -340,5 +297,25 @@ impl SyscallList {
         let at = self.ops.len();
         self.ops.push(op);
         &mut self.ops[at]
+    }
+}
+
+impl Op {
+    /// Any failure is ignored.
+    pub(crate) fn may_fail(&mut self) -> &mut Self {
+        self.tolerate = ANY;
+        self
+    }
+
+    /// One particular error is ignored.
+    pub(crate) fn may_fail_with(&mut self, error: i32) -> &mut Self {
+        self.tolerate = u16::try_from(error).unwrap_or(0);
+        self
+    }
+
+    /// The result is saved.
+    pub(crate) fn save_in(&mut self, slot: Slot) -> &mut Self {
+        self.save = slot.0;
+        self
     }
 }

@@ -13,7 +13,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 /// Starts what answers the connections of contained commands: the harness's relay.
 pub trait StartRelay: Send + Sync {
     /// Starts answering, until the relay is finished or dropped.
-    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>>;
+    fn start(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>>;
 }
 
 /// A relay that answers until it is dropped.
@@ -57,18 +57,16 @@ pub(crate) fn reach_itself(block: &mut NamespaceBlock, list: &mut SyscallList) {
     request[16..18].copy_from_slice(&u16::try_from(libc::IFF_UP).unwrap_or(0).to_ne_bytes());
     let request = block.data(&request);
     // If there is no loopback, the command will notice.
-    list.try_call_for(
-        step,
-        libc::SYS_socket,
-        [libc::AF_INET.into(), kind.into(), 0.into()],
-        socket,
-    );
-    list.try_call(
+    list.call(step, libc::SYS_socket, [libc::AF_INET.into(), kind.into()])
+        .may_fail()
+        .save_in(socket);
+    list.call(
         step,
         libc::SYS_ioctl,
         [socket.into(), libc::SIOCSIFFLAGS.into(), request.into()],
-    );
-    list.try_call(step, libc::SYS_close, [socket.into()]);
+    )
+    .may_fail();
+    list.call(step, libc::SYS_close, [socket.into()]).may_fail();
 }
 
 /// Writes the operations that open the listening sockets of the namespace and pass them to the
@@ -104,12 +102,12 @@ pub(crate) fn listen(block: &mut NamespaceBlock, list: &mut SyscallList, ports: 
         } else {
             libc::AF_INET
         };
-        list.call_for(
+        list.call(
             step,
             libc::SYS_socket,
-            [family.into(), (kind | libc::SOCK_CLOEXEC).into(), 0.into()],
-            socket,
-        );
+            [family.into(), (kind | libc::SOCK_CLOEXEC).into()],
+        )
+        .save_in(socket);
         let mut option = |level: i32, name: i32, value: u64| {
             list.call(
                 step,
@@ -158,23 +156,20 @@ fn hear_refusals(block: &mut NamespaceBlock, list: &mut SyscallList, socket: Slo
     let step = block.step("a socket that hears refusals");
     let hearing = block.slot();
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    list.call_for(
-        step,
-        libc::SYS_socket,
-        [libc::AF_INET.into(), kind.into(), 0.into()],
-        socket,
-    );
+    list.call(step, libc::SYS_socket, [libc::AF_INET.into(), kind.into()])
+        .save_in(socket);
     // Without a protocol, so that it receives nothing before it has its filter.
-    list.try_call_for(
+    list.call(
         step,
         libc::SYS_socket,
-        [libc::AF_PACKET.into(), kind.into(), 0.into()],
-        hearing,
-    );
+        [libc::AF_PACKET.into(), kind.into()],
+    )
+    .may_fail()
+    .save_in(hearing);
     let filter = refusals_only();
     let (count, filter) = (filter.len() as u64 / 8, block.data(&filter));
     let program = block.value(&[count, filter]);
-    list.try_call(
+    list.call(
         step,
         libc::SYS_setsockopt,
         [
@@ -184,23 +179,27 @@ fn hear_refusals(block: &mut NamespaceBlock, list: &mut SyscallList, socket: Slo
             program.into(),
             16.into(),
         ],
-    );
+    )
+    .may_fail();
     let mut address = family_bytes(libc::AF_PACKET).to_vec();
     address.extend(u16::try_from(libc::ETH_P_ALL).unwrap_or(0).to_be_bytes());
     address.extend(LOOPBACK.to_ne_bytes());
     address.resize(size_of::<libc::sockaddr_ll>(), 0);
     let (size, address) = (address.len() as u64, block.data(&address));
-    list.try_call(
+    list.call(
         step,
         libc::SYS_bind,
         [hearing.into(), address.into(), size.into()],
-    );
-    list.try_call(
+    )
+    .may_fail();
+    list.call(
         step,
         libc::SYS_dup3,
         [hearing.into(), socket.into(), libc::O_CLOEXEC.into()],
-    );
-    list.try_call(step, libc::SYS_close, [hearing.into()]);
+    )
+    .may_fail();
+    list.call(step, libc::SYS_close, [hearing.into()])
+        .may_fail();
 }
 
 /// A packet filter that accepts resets that answer the first packet of a connection, and
@@ -271,7 +270,7 @@ fn routes(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let step = block.step("routes of the network namespace");
     let socket = block.slot();
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-    list.call_for(
+    list.call(
         step,
         libc::SYS_socket,
         [
@@ -279,8 +278,8 @@ fn routes(block: &mut NamespaceBlock, list: &mut SyscallList) {
             kind.into(),
             libc::NETLINK_ROUTE.into(),
         ],
-        socket,
-    );
+    )
+    .save_in(socket);
     let up = libc::IFF_UP.cast_unsigned().to_ne_bytes();
     let mut link = vec![0, 0, 0, 0];
     link.extend(LOOPBACK.to_ne_bytes());
@@ -357,30 +356,16 @@ fn routes(block: &mut NamespaceBlock, list: &mut SyscallList) {
         list.call(
             step,
             libc::SYS_sendto,
-            [
-                socket.into(),
-                request.into(),
-                size.into(),
-                0.into(),
-                0.into(),
-                0.into(),
-            ],
+            [socket.into(), request.into(), size.into()],
         );
         list.call(
             step,
             libc::SYS_recvfrom,
-            [
-                socket.into(),
-                answer.into(),
-                Arg::Value(256),
-                0.into(),
-                0.into(),
-                0.into(),
-            ],
+            [socket.into(), answer.into(), Arg::Value(256)],
         );
         list.check(step, answer + 16, libc::EEXIST);
     }
-    list.try_call(step, libc::SYS_close, [socket.into()]);
+    list.call(step, libc::SYS_close, [socket.into()]).may_fail();
 }
 
 /// Whether this kernel supports IPv6.

@@ -20,18 +20,13 @@ pub(crate) fn open_pipe(
     let step = block.step(STEP);
     // The lowest numbers are assigned first, so the container knows which descriptors it must not
     // close yet.
-    outer.call(
-        step,
-        libc::SYS_close_range,
-        [PEER.into(), u32::MAX.into(), 0.into()],
-    );
-    outer.call_for(step, libc::SYS_getpid, [], Slot::NETWORK_MAKER);
-    outer.call_for(
-        step,
-        libc::SYS_pidfd_open,
-        [Slot::NETWORK_MAKER.into(), 0.into()],
-        Slot::NETWORK_MAKER,
-    );
+    outer.call(step, libc::SYS_close_range, [PEER.into(), u32::MAX.into()]);
+    outer
+        .call(step, libc::SYS_getpid, [])
+        .save_in(Slot::NETWORK_MAKER);
+    outer
+        .call(step, libc::SYS_pidfd_open, [Slot::NETWORK_MAKER.into()])
+        .save_in(Slot::NETWORK_MAKER);
     let ends = block.value(&0_u64);
     outer.call(step, libc::SYS_pipe2, [ends.into(), libc::O_CLOEXEC.into()]);
     outer.load(step, ends, Slot::NETWORK_READER);
@@ -74,7 +69,7 @@ pub(crate) fn wait_until_complete(block: &mut ContainerBlock, list: &mut Syscall
     list.call(
         step,
         libc::SYS_close_range,
-        [PEER.into(), NETWORK_READER.into(), 0.into()],
+        [PEER.into(), NETWORK_READER.into()],
     );
 }
 

@@ -19,9 +19,10 @@ use crate::process::command::files::landlock::{self, Rule};
 use crate::process::command::files::mounts::{CLOSE_ON_EXEC, write_mounts};
 use crate::process::command::files::view::View;
 use crate::process::command::leftovers::scratch::PROFILE;
-use crate::process::command::limits::rlimit::{CgroupLimits, limit};
+use crate::process::command::limits::rlimit::limit;
 use crate::process::command::prepare::PRIVATE_HOME;
 use crate::process::command::watch::START;
+use crate::tier::Mechanism;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,8 @@ pub(crate) struct CommandSpec<'a> {
     pub(crate) folder: &'a Path,
     pub(crate) environment: Vec<String>,
     pub(crate) limits: &'a Limits,
-    pub(crate) by_cgroup: CgroupLimits,
+    /// What limits its memory.
+    pub(crate) memory: Mechanism,
     /// Other processes of the same user that the process limit counts.
     pub(crate) others: u64,
     /// Whether the container has a Landlock ruleset for it.
@@ -84,13 +86,7 @@ pub(crate) fn namespaces(identity: &Identity, ports: Option<&RelayPorts>) -> Enc
     outer.call(
         step,
         libc::SYS_prctl,
-        [
-            libc::PR_SET_DUMPABLE.into(),
-            1.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
+        [libc::PR_SET_DUMPABLE.into(), 1.into()],
     );
     outer.call(step, libc::SYS_unshare, [FIRST_NAMESPACES.into()]);
     let end = block.step("ending with the helper");
@@ -125,11 +121,7 @@ pub(crate) fn no_namespaces(identity: &Identity) -> EncodedBlock {
     scheduling::write_short_slices(&mut block, &mut outer, identity, ChildScheduling::Same);
     scheduling::write_short_slices(&mut block, &mut inner, identity, ChildScheduling::Normal);
     let step = block.step("closing descriptors");
-    outer.call(
-        step,
-        libc::SYS_close_range,
-        [PEER.into(), u32::MAX.into(), 0.into()],
-    );
+    outer.call(step, libc::SYS_close_range, [PEER.into(), u32::MAX.into()]);
     // The second process is in the command's cgroups and runs as its user, so the kernel may kill
     // it for lack of memory, or other processes may. Then the first process inherits what it
     // leaves.
@@ -198,7 +190,7 @@ pub(crate) fn with_namespaces(inputs: &ContainerInputs<'_>, view: &View) -> Enco
     list.call(
         step,
         libc::SYS_close_range,
-        [FIRST_FREE.into(), u32::MAX.into(), 0.into()],
+        [FIRST_FREE.into(), u32::MAX.into()],
     );
     if let Some((version, rules)) = &inputs.landlock {
         landlock::make(&mut block, &mut list, *version, rules);
@@ -236,25 +228,9 @@ fn become_subreaper<Head: Plain>(block: &mut Block<Head>, list: &mut SyscallList
     list.call(
         step,
         libc::SYS_prctl,
-        [
-            libc::PR_SET_CHILD_SUBREAPER.into(),
-            1.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
+        [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into()],
     );
-    list.call(
-        step,
-        libc::SYS_prctl,
-        [
-            libc::PR_SET_DUMPABLE.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
-    );
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into()]);
 }
 
 /// A container in which nothing is made.
@@ -305,7 +281,7 @@ fn become_other_user<Head: Plain>(
     }
     let step = block.step(BECOMING);
     let (uid, gid) = (identity.uid, identity.gid);
-    list.call(step, libc::SYS_setgroups, [0.into(), 0.into()]);
+    list.call(step, libc::SYS_setgroups, []);
     list.call(
         step,
         libc::SYS_setresgid,
@@ -329,18 +305,18 @@ fn map_user(block: &mut NamespaceBlock, list: &mut SyscallList, identity: &Ident
         let slot = block.slot();
         let (path, length, text) = (block.literal(file), text.len() as u64, block.text(text));
         let flags = libc::O_WRONLY.cast_unsigned() | CLOSE_ON_EXEC;
-        list.call_for(
+        list.call(
             step,
             libc::SYS_openat,
-            [libc::AT_FDCWD.into(), path.into(), flags.into(), 0.into()],
-            slot,
-        );
+            [libc::AT_FDCWD.into(), path.into(), flags.into()],
+        )
+        .save_in(slot);
         list.call(
             step,
             libc::SYS_write,
             [slot.into(), text.into(), length.into()],
         );
-        list.try_call(step, libc::SYS_close, [slot.into()]);
+        list.call(step, libc::SYS_close, [slot.into()]).may_fail();
     }
 }
 
@@ -348,13 +324,7 @@ fn die_with_parent(step: u16, list: &mut SyscallList) {
     list.call(
         step,
         libc::SYS_prctl,
-        [
-            libc::PR_SET_PDEATHSIG.into(),
-            libc::SIGKILL.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
+        [libc::PR_SET_PDEATHSIG.into(), libc::SIGKILL.into()],
     );
 }
 
@@ -371,7 +341,8 @@ fn bound_capabilities(block: &mut NamespaceBlock, list: &mut SyscallList) {
             0.into(),
             0.into(),
         ];
-        list.call_unless(step, libc::SYS_prctl, args, libc::EINVAL);
+        list.call(step, libc::SYS_prctl, args)
+            .may_fail_with(libc::EINVAL);
     }
     list.call(
         step,
@@ -379,9 +350,6 @@ fn bound_capabilities(block: &mut NamespaceBlock, list: &mut SyscallList) {
         [
             libc::PR_CAP_AMBIENT.into(),
             libc::PR_CAP_AMBIENT_CLEAR_ALL.into(),
-            0.into(),
-            0.into(),
-            0.into(),
         ],
     );
     // No user ID regains capabilities, permanently.
@@ -389,13 +357,7 @@ fn bound_capabilities(block: &mut NamespaceBlock, list: &mut SyscallList) {
     list.call(
         step,
         libc::SYS_prctl,
-        [
-            libc::PR_SET_SECUREBITS.into(),
-            LOCKED.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
+        [libc::PR_SET_SECUREBITS.into(), LOCKED.into()],
     );
 }
 
@@ -419,17 +381,7 @@ fn give_up_capabilities(block: &mut ContainerBlock, list: &mut SyscallList) {
     let head = block.value(&THIRD_VERSION);
     let none = block.data(&[0; 24]);
     list.call(step, libc::SYS_capset, [head.into(), none.into()]);
-    list.call(
-        step,
-        libc::SYS_prctl,
-        [
-            libc::PR_SET_DUMPABLE.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
-    );
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into()]);
 }
 
 /// Applies to everything in the container: no new privileges, and the system call filter. The
@@ -445,13 +397,7 @@ fn filter_system_calls(
     list.call(
         step,
         libc::SYS_prctl,
-        [
-            libc::PR_SET_NO_NEW_PRIVS.into(),
-            1.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
+        [libc::PR_SET_NO_NEW_PRIVS.into(), 1.into()],
     );
     if inputs.landlock.is_none() {
         return;
@@ -481,18 +427,20 @@ fn become_command(block: &mut CommandBlock, list: &mut SyscallList, spec: &Comma
     die_with_parent(step, list);
     list.call(step, libc::SYS_umask, [0o022.into()]);
     if let Some(priority) = spec.priority {
-        list.try_call(
+        list.call(
             step,
             libc::SYS_setpriority,
             [libc::PRIO_PROCESS.into(), 0.into(), priority.into()],
-        );
+        )
+        .may_fail();
     }
     if let Some(class) = spec.class {
-        list.try_call(
+        list.call(
             step,
             libc::SYS_sched_setscheduler,
             [0.into(), class.into(), nothing.into()],
-        );
+        )
+        .may_fail();
     }
     if let Some(profile) = &spec.profile {
         write_profile(block, list, profile);
@@ -500,7 +448,7 @@ fn become_command(block: &mut CommandBlock, list: &mut SyscallList, spec: &Comma
     let step = block.step("the folder to start in");
     let folder = block.path(spec.folder);
     list.call(step, libc::SYS_chdir, [folder.into()]);
-    limit(block, list, spec.limits, spec.by_cgroup, spec.others);
+    limit(block, list, spec.limits, spec.memory, spec.others);
     if spec.is_ruled {
         landlock::restrict(block, list);
     }
@@ -522,7 +470,7 @@ fn write_profile(block: &mut CommandBlock, list: &mut SyscallList, text: &str) {
     let (text, slot) = (block.text(text), block.slot());
     let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL).cast_unsigned() | CLOSE_ON_EXEC;
     // If something is wrong with the home, a command that needs no profile still runs.
-    list.try_call_for(
+    list.call(
         step,
         libc::SYS_openat,
         [
@@ -531,14 +479,16 @@ fn write_profile(block: &mut CommandBlock, list: &mut SyscallList, text: &str) {
             flags.into(),
             0o644.into(),
         ],
-        slot,
-    );
-    list.try_call(
+    )
+    .may_fail()
+    .save_in(slot);
+    list.call(
         step,
         libc::SYS_write,
         [slot.into(), text.into(), length.into()],
-    );
-    list.try_call(step, libc::SYS_close, [slot.into()]);
+    )
+    .may_fail();
+    list.call(step, libc::SYS_close, [slot.into()]).may_fail();
 }
 
 /// There are four filters; each is built once.

@@ -75,9 +75,6 @@ pub(crate) fn write_short_slices<Head: Plain>(
         HIGHEST_PRIORITY
     };
     let attributes = block.value(&attributes(priority, children));
-    list.try_call(
-        step,
-        libc::SYS_sched_setattr,
-        [0.into(), attributes.into(), 0.into()],
-    );
+    list.call(step, libc::SYS_sched_setattr, [0.into(), attributes.into()])
+        .may_fail();
 }

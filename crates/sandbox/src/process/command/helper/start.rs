@@ -2,17 +2,17 @@
 
 use super::block::EncodedBlock;
 use super::layout::{
-    BLOCK, CGROUPS, COMMAND, CONTAINER, CONTAINER_AHEAD, CONTROL, FAILED, MOST_PASSED, OWN_PROCESS,
-    PEER, STATUS,
+    BLOCK, CGROUPS, COMMAND, CONTAINER, CONTAINER_AHEAD, CONTROL, FAILED, HelperReport,
+    MOST_PASSED, OWN_PROCESS, PEER, STATUS,
 };
 use super::processors;
 use super::scheduling;
-use crate::process::child::{ChildProcess, null, opened_once};
+use crate::process::child::{ChildProcess, null, opened_once, wait_readable};
 use crate::process::clone_vm::{LaunchMemory, clone_vm};
 use crate::process::command::SandboxError;
 use crate::process::sys::begin_elsewhere;
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
     sendmsg, socketpair,
@@ -20,7 +20,7 @@ use rustix::net::{
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use std::fs::{File, OpenOptions};
-use std::io::{self, IoSlice, Write as _};
+use std::io::{self, IoSlice, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -37,7 +37,7 @@ pub(crate) struct Helper {
     pub(crate) control: Option<OwnedFd>,
     pub(crate) status: File,
     /// What it may use until it executes its program.
-    memory_of_start: Option<LaunchMemory>,
+    launch_memory: Option<LaunchMemory>,
     is_reaped: bool,
 }
 
@@ -86,7 +86,7 @@ impl Helper {
                 "the order above"
             )
         };
-        let (process, memory_of_start) =
+        let (process, launch_memory) =
             clone_vm(c"/proc/self/fd/6", &given, STATUS, [FAILED, OWN_PROCESS, 0])
                 .map_err(SandboxError::step("starting the helper"))?;
         scheduling::request_short_slices(process.pid);
@@ -95,7 +95,7 @@ impl Helper {
             process,
             control: Some(control),
             status: File::from(status),
-            memory_of_start: Some(memory_of_start),
+            launch_memory: Some(launch_memory),
             is_reaped: false,
         })
     }
@@ -202,10 +202,10 @@ impl Helper {
     pub(crate) fn reap(&mut self) -> bool {
         self.is_reaped = self.is_reaped || self.process.collect().is_some();
         if self.is_reaped
-            && let Some(memory_of_start) = self.memory_of_start.take()
+            && let Some(launch_memory) = self.launch_memory.take()
         {
             // SAFETY: the process is gone.
-            unsafe { memory_of_start.free() };
+            unsafe { launch_memory.free() };
         }
         self.is_reaped
     }
@@ -215,6 +215,34 @@ impl Helper {
         if let Some(control) = &self.control {
             let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
             let _ = rustix::net::send(control, &signal.to_ne_bytes(), flags);
+        }
+    }
+}
+
+impl Helper {
+    /// The next report; `None` if there are no more, an error if there is none for this long.
+    pub(crate) fn next_report(&mut self, time: Duration) -> io::Result<Option<HelperReport>> {
+        if !retry_on_intr(|| wait_readable(&self.status, time))? {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut bytes = [0; size_of::<HelperReport>()];
+        let is_read = self.status.read_exact(&mut bytes).is_ok();
+        Ok(is_read.then(|| HelperReport::from_bytes(&bytes)))
+    }
+}
+
+impl HelperReport {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        let number = |at: usize| {
+            let bytes = bytes.get(4 * at..4 * at + 4);
+            bytes.map_or(0, |four| {
+                u32::from_ne_bytes([four[0], four[1], four[2], four[3]])
+            })
+        };
+        Self {
+            kind: number(0),
+            first: number(1),
+            second: number(2),
         }
     }
 }
@@ -233,14 +261,14 @@ impl Drop for Helper {
             pid: self.process.pid,
             pidfd,
         };
-        let memory_of_start = self.memory_of_start.take();
+        let launch_memory = self.launch_memory.take();
         let wait = move || {
             while process.collect().is_none() {
                 process.wait(Duration::MAX);
             }
-            if let Some(memory_of_start) = memory_of_start {
+            if let Some(launch_memory) = launch_memory {
                 // SAFETY: the process is gone.
-                unsafe { memory_of_start.free() };
+                unsafe { launch_memory.free() };
             }
         };
         let _ = std::thread::Builder::new().name("reap".into()).spawn(wait);

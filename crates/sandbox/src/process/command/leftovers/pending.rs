@@ -2,6 +2,7 @@
 //! program ends.
 
 use super::scratch;
+use crate::lock::lock;
 use crate::process::child::{ChildProcess, null};
 use crate::process::command::limits::cgroup::Cgroups;
 use std::collections::BTreeMap;
@@ -60,7 +61,7 @@ impl Drop for Leftover {
 }
 
 fn leftovers() -> MutexGuard<'static, Leftovers> {
-    LEFTOVERS.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&LEFTOVERS)
 }
 
 /// Announces that the next call is the program's last: no container is made ahead after it.

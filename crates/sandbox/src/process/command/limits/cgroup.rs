@@ -1,5 +1,6 @@
 //! Cgroups, which limit all processes of a command together.
 
+use crate::lock::lock;
 use crate::plan::Limits;
 use crate::process::command::leftovers::claim::{abandoned, claim, unique_name};
 use crate::process::command::leftovers::pending::Leftover;
@@ -8,7 +9,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Where this process may create groups, per kind of limit.
@@ -97,7 +98,7 @@ impl Cgroups {
             memory: limits.memory_bytes,
             processes: limits.processes.saturating_add(1),
         };
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.idle);
         // Groups of another plan get new limits, which takes a fifth as long as making new groups.
         let is_whole = |folders: &GroupFolders| {
             folders.memory == self.memory() && folders.processes == self.processes()
@@ -364,7 +365,7 @@ impl Drop for Group {
             kills: folders.kills(),
             cpu: folders.cpu().unwrap_or_default(),
         };
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.idle);
         idle.push(folders);
         let surplus = if idle.len() > MOST_IDLE {
             Some(idle.remove(0))

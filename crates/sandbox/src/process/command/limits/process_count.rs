@@ -7,12 +7,13 @@
 //! counts them all. It reads everything again if there are too many, or if so many processes ended
 //! that the limit would be too high.
 
+use crate::lock::lock;
 use crate::process::child::opened_once;
 use rustix::fs::{AtFlags, CWD, Statx, StatxFlags, statx};
 use std::fs::{self, File};
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use tokio::task::JoinHandle;
 
 /// Remembers the last count.
@@ -50,20 +51,18 @@ pub(crate) enum PendingCount {
 
 impl PendingCount {
     /// Starts counting; a count derived from the last one may be `more` too high.
-    pub(crate) fn begin(process_counter: &Arc<ProcessCounter>, uid: u32, more: u64) -> Self {
-        let again = process_counter.clone();
-        process_counter.estimate(uid, more).map_or_else(
+    pub(crate) fn begin(counter: &Arc<ProcessCounter>, uid: u32, more: u64) -> Self {
+        let again = counter.clone();
+        counter.estimate(uid, more).map_or_else(
             || Self::Running(tokio::task::spawn_blocking(move || again.count(uid))),
             Self::Done,
         )
     }
 
-    pub(crate) async fn end(self, process_counter: &ProcessCounter, uid: u32) -> u64 {
+    pub(crate) async fn end(self, counter: &ProcessCounter, uid: u32) -> u64 {
         match self {
             Self::Done(count) => count,
-            Self::Running(counting) => counting
-                .await
-                .unwrap_or_else(|_| process_counter.count(uid)),
+            Self::Running(counting) => counting.await.unwrap_or_else(|_| counter.count(uid)),
         }
     }
 }
@@ -74,22 +73,21 @@ const MOST_NEW: u64 = 256;
 impl ProcessCounter {
     /// How many there are now, if the last count tells: never fewer, and at most `more` too many.
     fn estimate(&self, uid: u32, more: u64) -> Option<u64> {
-        let count_then = (*self.last.lock().unwrap_or_else(PoisonError::into_inner))
-            .filter(|count_then| count_then.uid == uid)?;
-        let (started, ended) = started_since(count_then.then?, KernelCounts::now()?, more)?;
+        let last = (*lock(&self.last)).filter(|last| last.uid == uid)?;
+        let (started, ended) = started_since(last.then?, KernelCounts::now()?, more)?;
         let count = started.end - started.start;
         // So few that their owner does not matter.
         if count + ended <= more {
-            return Some(count_then.own + count);
+            return Some(last.own + count);
         }
-        Some(count_then.own + started.filter(|number| owner(*number) == Some(uid)).count() as u64)
+        Some(last.own + started.filter(|number| owner(*number) == Some(uid)).count() as u64)
     }
 
     /// Counts all of them.
     pub(crate) fn count(&self, uid: u32) -> u64 {
-        let count_then = ProcessCount::of(uid);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(count_then);
-        count_then.own
+        let last = ProcessCount::of(uid);
+        *lock(&self.last) = Some(last);
+        last.own
     }
 }
 
@@ -180,18 +178,18 @@ mod tests {
 
     #[test]
     fn threads_that_come_are_counted_without_reading_everything_again() {
-        let process_counter = ProcessCounter::default();
-        assert_eq!(process_counter.estimate(uid(), u64::MAX), None);
+        let counter = ProcessCounter::default();
+        assert_eq!(counter.estimate(uid(), u64::MAX), None);
         const MORE: usize = 40;
         // Other processes of this user may come and go meanwhile; then try again.
         let tried = (0..50).any(|_| {
-            let before = process_counter.count(uid());
+            let before = counter.count(uid());
             let barrier = Barrier::new(MORE + 1);
             std::thread::scope(|scope| {
                 (0..MORE).for_each(|_| drop(scope.spawn(|| (barrier.wait(), barrier.wait()))));
                 barrier.wait();
                 let (estimate, counted) = (
-                    process_counter.estimate(uid(), MORE as u64),
+                    counter.estimate(uid(), MORE as u64),
                     ProcessCount::of(uid()).own,
                 );
                 barrier.wait();
@@ -202,7 +200,7 @@ mod tests {
         });
         assert!(tried, "threads were not counted");
         assert_eq!(
-            process_counter.estimate(uid() + 1, u64::MAX),
+            counter.estimate(uid() + 1, u64::MAX),
             None,
             "another user was not counted"
         );

@@ -2,20 +2,15 @@
 
 use crate::plan::Limits;
 use crate::process::command::helper::block::{CommandBlock, SyscallList};
+use crate::tier::Mechanism;
 
-/// Which limits a cgroup enforces.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CgroupLimits {
-    pub(crate) memory: bool,
-}
-
-/// Writes the operations that set the limits. `others` are other processes of the same user that
-/// the process limit counts.
+/// Writes the operations that set the limits. `memory` is what limits memory, and `others` are
+/// other processes of the same user that the process limit counts.
 pub(crate) fn limit(
     block: &mut CommandBlock,
     list: &mut SyscallList,
     limits: &Limits,
-    by_cgroup: CgroupLimits,
+    memory: Mechanism,
     others: u64,
 ) {
     let step = block.step("limits");
@@ -42,7 +37,7 @@ pub(crate) fn limit(
         files_now.min(most_files / 2),
         most_files / 2,
     ));
-    if !by_cgroup.memory {
+    if memory == Mechanism::Rlimit {
         // Limits the data segment, not the address space: some runtimes reserve far more of that
         // than they use.
         all.push((libc::RLIMIT_DATA, limits.memory_bytes, limits.memory_bytes));
@@ -62,7 +57,7 @@ pub(crate) fn limit(
         list.call(
             step,
             libc::SYS_prlimit64,
-            [0.into(), resource.into(), bound.into(), 0.into()],
+            [0.into(), resource.into(), bound.into()],
         );
     }
 }

@@ -4,6 +4,7 @@ use super::ProtectedFiles;
 use super::path_node::PathNode;
 use super::scan::ScanPhase;
 use super::writable_root::own;
+use crate::lock::lock;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -12,7 +13,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Descriptors kept between commands: closing one takes longer than most commands.
 const MOST_IDLE: usize = 16;
@@ -27,7 +28,7 @@ static IDLE: Mutex<VecDeque<(PathBuf, OwnedFd)>> = Mutex::new(VecDeque::new());
 
 /// A descriptor for a command in this place, without events yet.
 pub(super) fn take(place: &Path) -> Option<OwnedFd> {
-    let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut idle = lock(&IDLE);
     let at = idle.iter().position(|(of, _)| of == place);
     let kept = at.and_then(|at| idle.remove(at)).map(|(_, events)| events);
     drop(idle);
@@ -43,7 +44,7 @@ pub(super) fn take(place: &Path) -> Option<OwnedFd> {
 fn put(place: &Path, events: OwnedFd, folders: usize) {
     let mut surplus = Some(events);
     if folders <= MOST_KEPT {
-        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&IDLE);
         idle.extend(surplus.take().map(|events| (place.to_path_buf(), events)));
         surplus = if idle.len() > MOST_IDLE {
             idle.pop_front().map(|(_, events)| events)

@@ -1,11 +1,11 @@
 //! Restoring protected files and cleaning up, even if the caller no longer waits.
 
 use super::ProtectedFiles;
+use crate::process::child::wait_readable;
 use crate::process::command::leftovers::scratch::Scratch;
 use crate::process::command::limits::cgroup::Group;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::Timespec;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 /// The protected files of a running command, and its resources, which are removed when none of its
 /// processes is left.
@@ -41,10 +41,7 @@ impl Drop for ProtectionGuard {
     /// If the caller waited, everything is restored already. If not, the command is being ended
     /// now.
     fn drop(&mut self) {
-        const LONG: Timespec = Timespec {
-            tv_sec: 5,
-            tv_nsec: 0,
-        };
+        const LONG: Duration = Duration::from_secs(5);
         let (mut protected, resources) = (
             std::mem::take(&mut self.protected),
             std::mem::take(&mut self.resources),
@@ -56,7 +53,7 @@ impl Drop for ProtectionGuard {
             return;
         };
         let restore = move || {
-            let _ = poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(&LONG));
+            let _ = wait_readable(&ended, LONG);
             protected.restore();
             drop(resources);
         };

@@ -2,6 +2,7 @@
 
 use super::path_node::PathNode;
 use super::writable_root::WritableRoot;
+use crate::lock::lock;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 use std::collections::HashMap;
@@ -11,7 +12,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 /// A protected file, as it was when the command started.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ impl ProtectedFile {
         }
         let facts = statat(folder, c".", AtFlags::empty()).ok()?;
         let id = ((facts.st_dev, facts.st_ino), name.to_owned());
-        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = lock(&RUNNING);
         let running = running.get_or_insert_default();
         if let Some(was) = running.get(&id).and_then(Weak::upgrade) {
             let mut existing = Self {

@@ -6,6 +6,7 @@ use super::path_node::PathNode;
 use super::protected_file::{Current, MOST_KEPT, OriginalKind, ProtectedFile};
 use super::scan::ScanPhase;
 use super::writable_root::{own, unlock};
+use crate::lock::lock;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, openat, readlinkat, renameat_with,
     statat, symlinkat,
@@ -19,7 +20,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{PermissionsExt as _, fchown};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 static RESTORING: Mutex<()> = Mutex::new(());
 
@@ -41,7 +42,7 @@ impl ProtectedFiles {
             return Vec::new();
         }
         // Two commands that put back the same file would set each other's aside.
-        let _alone = RESTORING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = lock(&RESTORING);
         self.scanned = Some(HashSet::new());
         if !self.stop_watching() {
             self.scanned = Some(HashSet::new());

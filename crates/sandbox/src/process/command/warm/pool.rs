@@ -5,6 +5,7 @@
 //! the same mounts. Otherwise it is thrown away, and the command gets a fresh one.
 
 use super::stamp::FileStamp;
+use crate::lock::lock;
 use crate::plan::Plan;
 use crate::process::command::helper::block::EncodedBlock;
 use crate::process::command::helper::start::Helper;
@@ -14,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
 use std::fs::File;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Containers at once, for all plans together.
@@ -192,7 +193,7 @@ impl ContainerPool {
 
     /// The pool, emptied if the mounts have changed.
     fn state(&self) -> MutexGuard<'_, PoolState> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.state);
         if self.mounts.as_ref().is_some_and(mounts_changed) {
             state.containers.clear();
             state.generation += 1;

@@ -1,11 +1,12 @@
 //! Identifying files, and caching folder listings by what the kernel knows about them.
 
+use crate::lock::lock;
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Identifies the file at a path. An inode number can be reused; then the creation time, or the
@@ -104,7 +105,7 @@ impl FolderCache {
         const MOST: usize = 64;
         const MOST_ENTRIES: usize = 4096;
         let stamp = FileStamp::of_content(folder);
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || lock(&self.known);
         if let (Some(now), Some((then, entries))) = (&stamp, known().get(folder))
             && now == then
         {
