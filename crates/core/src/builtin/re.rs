@@ -438,7 +438,7 @@ mod tests {
             ),
             json!(null)
         );
-        assert!(started.elapsed() < Duration::from_secs(5));
+        assert!(started.elapsed() < Duration::from_secs(30));
     }
 
     #[test]

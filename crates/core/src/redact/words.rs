@@ -856,7 +856,7 @@ mod tests {
                 &text[..200]
             );
             assert!(
-                start.elapsed().as_secs() < 5,
+                start.elapsed().as_secs() < 30,
                 "{:?}: {}",
                 start.elapsed(),
                 &text[..200]
@@ -878,7 +878,7 @@ mod tests {
                     .for_each(|piece| stream.push(piece, &mut out));
                 assert!(stream.finish(&mut out) > 0);
                 assert!(
-                    start.elapsed().as_secs() < 5,
+                    start.elapsed().as_secs() < 30,
                     "{size} {:?}: {}",
                     start.elapsed(),
                     &text[..200]
