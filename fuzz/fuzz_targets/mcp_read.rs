@@ -5,19 +5,19 @@
 mod read;
 
 use libfuzzer_sys::fuzz_target;
-use read::Read;
+use read::Incoming;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut input = bytes;
     while let Ok(Some(line)) = read::line(&mut input, 4096) {
         match read::read(line) {
-            Read::Message(message) => {
+            Incoming::Message(message) => {
                 drop(serde_json::to_string(&*message).expect("a message can be written"))
             }
-            Read::Answer(answer) => {
+            Incoming::Reply(answer) => {
                 drop(serde_json::to_string(&answer).expect("an answer can be written"))
             }
-            Read::Nothing => {}
+            Incoming::Ignored => {}
         }
     }
 });

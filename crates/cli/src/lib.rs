@@ -21,7 +21,7 @@ use command::Command;
 use exit::{Exit, UsageError};
 use interrupt::Interruption;
 use output::{Colour, Output, OutputFormat};
-use project::ProjectArg;
+use project::Project;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +37,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 )]
 struct Cli {
     #[command(flatten)]
-    project: ProjectArg,
+    project: Project,
     /// When to use colour
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     color: Colour,

@@ -1,7 +1,7 @@
 //! The one place where things are wired: from a folder to an engine.
 
 use crate::exit::UsageError;
-use crate::project::{ProjectArg, no_project};
+use crate::project::{Project, no_project};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tool_harness::artifact::Authority;
@@ -14,7 +14,7 @@ use tool_harness::plan::Surroundings;
 use tool_harness::store::blob::DiskBlobs;
 use tool_harness_sandbox::process::WorkerProcess;
 
-impl ProjectArg {
+impl Project {
     /// Loads the project, even if its root file is broken.
     pub(crate) async fn load(&self) -> anyhow::Result<Engine> {
         load(&self.find()?, None).await
@@ -22,24 +22,23 @@ impl ProjectArg {
 
     /// Loads the project; fails if its root file is broken.
     pub(crate) async fn open(&self) -> anyhow::Result<Engine> {
-        let engine = self.load().await?;
-        running(&engine)?;
-        Ok(engine)
+        sound(self.load().await?)
     }
 
     /// Loads only what a sandbox plan needs.
     pub(crate) async fn open_plan(&self) -> anyhow::Result<Engine> {
-        let engine = builder(&self.find()?).policy_only().load().await?;
-        running(&engine)?;
-        Ok(engine)
+        sound(builder(&self.find()?).policy_only().load().await?)
     }
 
     /// Like [`open`](Self::open); every event also goes to `sink`.
     pub(crate) async fn open_with(&self, sink: Arc<dyn Sink>) -> anyhow::Result<Engine> {
-        let engine = load(&self.find()?, Some(sink)).await?;
-        running(&engine)?;
-        Ok(engine)
+        sound(load(&self.find()?, Some(sink)).await?)
     }
+}
+
+fn sound(engine: Engine) -> anyhow::Result<Engine> {
+    ensure_root_is_sound(&engine)?;
+    Ok(engine)
 }
 
 /// Loads the project in `folder`.
@@ -156,7 +155,7 @@ pub(crate) fn environment(name: &str) -> Option<String> {
 }
 
 /// Fails if the root file is broken.
-pub(crate) fn running(engine: &Engine) -> Result<(), UsageError> {
+pub(crate) fn ensure_root_is_sound(engine: &Engine) -> Result<(), UsageError> {
     let Some(problem) = engine.stopped() else {
         return Ok(());
     };
@@ -165,7 +164,7 @@ pub(crate) fn running(engine: &Engine) -> Result<(), UsageError> {
 }
 
 /// Fails if the surface has an error: then nothing may be offered.
-pub(crate) fn offering(engine: &Engine) -> Result<(), UsageError> {
+pub(crate) fn ensure_surface_is_sound(engine: &Engine) -> Result<(), UsageError> {
     let report = engine.check_surface();
     let Some(problem) = report
         .diagnostics

@@ -1,19 +1,19 @@
-//! Which project a command is about.
+//! The project that a command is about.
 
 use crate::exit::UsageError;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tool_harness::path::is_project;
 
-/// The `--project` option.
+/// The project of `--project`, or the one around the current folder.
 #[derive(Args)]
-pub(crate) struct ProjectArg {
+pub(crate) struct Project {
     /// The project's folder [default: the nearest one upwards with `.harness` or `harness.md`]
     #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
 }
 
-impl ProjectArg {
+impl Project {
     /// The folder of `--project`.
     pub(crate) fn named(&self) -> Option<&Path> {
         self.project.as_deref()
@@ -84,8 +84,8 @@ pub(crate) fn no_project(message: &str) -> UsageError {
 mod tests {
     use super::*;
 
-    fn named(folder: &Path) -> ProjectArg {
-        ProjectArg {
+    fn named(folder: &Path) -> Project {
+        Project {
             project: Some(folder.to_owned()),
         }
     }

@@ -1,4 +1,4 @@
-//! Blocks of content: what a model reads of a result.
+//! Blocks of content: the parts of a result that a model reads.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,22 +13,22 @@ pub enum ContentBlock {
     Image(Media),
     /// A sound.
     Audio(Media),
-    /// Something that can be fetched.
+    /// A link to a resource.
     Link(Link),
-    /// Something that could be fetched, brought along.
+    /// A resource itself.
     Resource(Resource),
 }
 
-/// Bytes of a kind.
+/// Bytes with a media type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Media {
     /// The bytes.
     pub data: Vec<u8>,
-    /// What they are, as `image/png`.
+    /// The media type, such as `image/png`.
     pub media_type: String,
 }
 
-/// The address of something.
+/// A link to a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Where it is.
@@ -37,22 +37,22 @@ pub struct Link {
     pub name: String,
     /// What it is, in words.
     pub description: Option<String>,
-    /// What it is, as `text/plain`.
+    /// The media type, such as `text/plain`.
     pub media_type: Option<String>,
 }
 
-/// Something with an address, and what is there.
+/// A resource with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// Where it is.
     pub uri: String,
-    /// What it is, as `text/plain`.
+    /// The media type, such as `text/plain`.
     pub media_type: Option<String>,
-    /// What is there.
+    /// The content.
     pub body: ResourceBody,
 }
 
-/// What is at an address.
+/// The content of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResourceBody {
     /// Text.
@@ -67,7 +67,7 @@ impl ContentBlock {
         Self::Text(text.into())
     }
 
-    /// The text of a block that is nothing else.
+    /// The text, if the block is text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -76,7 +76,7 @@ impl ContentBlock {
         }
     }
 
-    /// Bytes of it that a model reads as text.
+    /// Bytes that a model reads as text.
     pub(crate) fn text_len(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -88,7 +88,7 @@ impl ContentBlock {
         }
     }
 
-    /// Bytes of it that are a picture, a sound or the like.
+    /// Bytes of images, sounds and the like.
     pub(crate) fn media_len(&self) -> usize {
         match self {
             Self::Image(media) | Self::Audio(media) => media.data.len(),
@@ -100,7 +100,7 @@ impl ContentBlock {
         }
     }
 
-    /// Those of them that cannot be cut.
+    /// Bytes that cannot be cut.
     pub(crate) fn fixed_len(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         match self {
@@ -116,7 +116,7 @@ impl ContentBlock {
         }
     }
 
-    /// The form results use; bytes are Base64.
+    /// The JSON of results; bytes are Base64.
     #[must_use]
     pub fn to_json(&self) -> Value {
         match self {
@@ -147,7 +147,7 @@ impl ContentBlock {
         }
     }
 
-    /// Reads that form; `None` when it is something else.
+    /// Parses that JSON; `None` if it is something else.
     #[must_use]
     pub fn from_json(value: &Value) -> Option<Self> {
         let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -180,7 +180,7 @@ impl ContentBlock {
         })
     }
 
-    /// Reads a list of blocks; `None` when any of it is something else, and for a list of nothing.
+    /// Parses a list of blocks; `None` if any of it is something else, or if it is empty.
     #[must_use]
     pub fn list_from_json(value: &Value) -> Option<Vec<Self>> {
         value
@@ -206,7 +206,7 @@ fn described(kind: &str, uri: &str, media_type: Option<&str>) -> Map<String, Val
     object
 }
 
-/// The blocks that are text, one below the other.
+/// The text blocks, one below the other.
 pub(crate) fn joined(content: &[ContentBlock]) -> String {
     match content {
         [ContentBlock::Text(text)] => text.clone(),

@@ -36,7 +36,7 @@ pub struct Diagnostic {
     pub message: String,
     /// Where.
     pub place: Option<Place>,
-    /// Where else: the same thing, said again.
+    /// Further places of the same problem.
     pub also: Vec<Place>,
     /// The tool it concerns.
     pub tool: Option<String>,
@@ -71,7 +71,7 @@ impl Diagnostic {
         self
     }
 
-    /// Says where, as far as that is known.
+    /// Says where, if that is known.
     #[must_use]
     pub fn at_any(mut self, places: impl IntoIterator<Item = Place>) -> Self {
         let mut places = places.into_iter();
@@ -133,6 +133,68 @@ impl Diagnostic {
         }
         Value::Object(object)
     }
+}
+
+/// One code: what it means, why it matters, an example of each side, and how it is found.
+///
+/// `Check` is what a stage runs to find it; `()` for a code that a stage reports while it does
+/// something else. A rule lives in the stage that finds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule<Check = ()> {
+    /// Stable code, never reused.
+    pub code: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// Why it matters, in a sentence or two.
+    pub why: &'static str,
+    /// A project, as paths and texts, that yields this code and no other.
+    pub bad: &'static [(&'static str, &'static str)],
+    /// The same project, fixed: it yields nothing.
+    pub good: &'static [(&'static str, &'static str)],
+    /// How it is found.
+    pub check: Check,
+}
+
+impl<Check> Rule<Check> {
+    /// A finding of this rule.
+    pub(crate) fn finding(&self, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(self.code, self.severity, message)
+    }
+
+    /// The rule with another way to find it.
+    pub(crate) const fn with<Other: Copy>(&self, check: Other) -> Rule<Other> {
+        Rule {
+            code: self.code,
+            severity: self.severity,
+            why: self.why,
+            bad: self.bad,
+            good: self.good,
+            check,
+        }
+    }
+
+    /// The rule as documents show it.
+    pub(crate) const fn described(&self) -> Rule {
+        self.with(())
+    }
+}
+
+/// The text with control characters escaped and its length bounded, because names come from files
+/// and scripts and may hold anything.
+pub(crate) fn one_line(text: &str) -> String {
+    const LONGEST: usize = 1000;
+    let shown = |c: char| {
+        if c.is_control() {
+            c.escape_default().collect::<String>()
+        } else {
+            c.to_string()
+        }
+    };
+    let mut line: String = text.chars().take(LONGEST).map(shown).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        line.push('…');
+    }
+    line
 }
 
 fn place_json(place: &Place) -> Value {

@@ -1,13 +1,13 @@
-//! Digests that never confuse two different values, and fresh ids.
+//! Digests that differ for different values, and fresh ids.
 
 use crate::number::is_integer;
 use serde_json::{Map, Number, Value};
 use std::cell::RefCell;
 
-/// The digest of a JSON value: equal values share it, different ones do not.
+/// The digest of a JSON value. Equal values share it, different ones do not.
 ///
-/// Keys are sorted, integers keep every digit, floats are compared by value, and every part is tagged with its kind and
-/// length, so that no two values have the same bytes.
+/// Keys are sorted, integers keep every digit, floats are compared by value, and every part is
+/// tagged with its kind and length, so that no two values have the same bytes.
 #[must_use]
 pub fn of(value: &Value) -> String {
     let mut hasher = blake3::Hasher::new();
@@ -15,7 +15,8 @@ pub fn of(value: &Value) -> String {
     text(&hasher)
 }
 
-/// The digest of a value in which numbers count by what they are worth, not by how they are written: `1`, `1.0` and `10e-1` are one.
+/// The digest of a value in which numbers count by value, not by spelling: `1`, `1.0` and `10e-1`
+/// are equal.
 #[must_use]
 pub fn of_worth(value: &Value) -> String {
     let mut hasher = blake3::Hasher::new();
@@ -23,7 +24,7 @@ pub fn of_worth(value: &Value) -> String {
     text(&hasher)
 }
 
-/// The digest of a JSON object: the same as [`of`] gives for it.
+/// The digest of a JSON object, equal to that of [`of`].
 #[must_use]
 pub fn of_object(object: &Map<String, Value>) -> String {
     let mut hasher = blake3::Hasher::new();
@@ -35,7 +36,7 @@ fn text(hasher: &blake3::Hasher) -> String {
     format!("blake3:{}", hasher.finalize().to_hex())
 }
 
-/// The text of a number that stands for it, and a letter for its kind.
+/// The canonical text of a number, and a letter for its kind.
 type Canonical = fn(&Number) -> (u8, String);
 
 fn feed(hasher: &mut blake3::Hasher, value: &Value, canonical: Canonical) {
@@ -77,7 +78,7 @@ fn sized(hasher: &mut blake3::Hasher, tag: u8, bytes: &[u8]) {
         .update(bytes);
 }
 
-/// An integer as its digits, a float as the shortest text that gives the same float back.
+/// An integer as its digits, a float as the shortest text that parses to it.
 fn canonical_number(number: &Number) -> (u8, String) {
     let text = number.as_str();
     if is_integer(text) {
@@ -96,7 +97,7 @@ fn canonical_number(number: &Number) -> (u8, String) {
     }
 }
 
-/// A number as its digits, without zeros at either end, and the power of ten that they are multiplied by.
+/// A number as its digits, without zeros at either end, and a power of ten.
 fn worth(number: &Number) -> (u8, String) {
     let text = number.as_str();
     let (mantissa, power) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -104,7 +105,7 @@ fn worth(number: &Number) -> (u8, String) {
     let (sign, whole) = whole
         .strip_prefix('-')
         .map_or(("", whole), |whole| ("-", whole));
-    // A power that has no room here belongs to a number that nothing can hold; it is only itself.
+    // A power that overflows belongs to a number that nothing can hold, which equals only itself.
     let Ok(power) = power.parse::<i64>() else {
         return (b'x', text.to_owned());
     };
@@ -120,7 +121,7 @@ fn worth(number: &Number) -> (u8, String) {
     }
 }
 
-/// An id no one has seen before, as `call_` and 32 hexadecimal digits.
+/// A fresh id: `call_` and 32 hexadecimal digits.
 #[must_use]
 pub fn fresh_id(prefix: &str) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -136,13 +137,13 @@ pub fn fresh_id(prefix: &str) -> String {
     .concat()
 }
 
-/// Bytes that nobody can guess, wherever the system has randomness to give.
+/// Bytes that cannot be guessed, if the system has randomness.
 fn random_bytes() -> [u8; 16] {
     thread_local! {
         static DRAWN: RefCell<Drawn> = const { RefCell::new(Drawn { process: 0, left: Vec::new() }) };
     }
     let taken = DRAWN.try_with(|drawn| drawn.try_borrow_mut().ok()?.take(std::process::id()));
-    // When a thread ends, what it drew is gone before the last of its own are.
+    // While a thread ends, its random bytes are gone before the last of its other locals.
     taken
         .ok()
         .flatten()
@@ -156,8 +157,8 @@ fn random_bytes() -> [u8; 16] {
         .unwrap_or_else(fallback_bytes)
 }
 
-/// What was drawn for the next ids of a thread, for many at once: to ask the system takes longer than to mint an id. A process that forked off has
-/// the same ones left, and does not use them.
+/// Random bytes for the next ids of a thread, since asking the system takes longer than making an
+/// id. A forked process has the same bytes, and does not use them.
 #[derive(Clone)]
 struct Drawn {
     process: u32,
@@ -179,7 +180,7 @@ impl Drawn {
     }
 }
 
-/// Unique in this process even when the system has no randomness to give: the clock and a counter.
+/// Unique in this process even if the system has no randomness: a clock and a counter.
 fn fallback_bytes() -> [u8; 16] {
     use std::sync::atomic::{AtomicU64, Ordering};
     static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -243,12 +244,12 @@ mod tests {
             static LAST: Last = const { Last };
         }
         static MINTED: std::sync::Mutex<Vec<String>> = std::sync::Mutex::new(Vec::new());
-        // What is made first goes last, when what was drawn is gone.
+        // Locals are dropped in reverse order, so that this one outlives the random bytes.
         std::thread::spawn(|| LAST.with(|_| fresh_id("a")))
             .join()
             .expect("an end");
         let minted = MINTED.lock().expect("ids");
-        // A clock and a counter share most of their digits from one to the next.
+        // A clock and a counter would share most of their digits.
         let same = minted[0]
             .bytes()
             .zip(minted[1].bytes())
@@ -373,7 +374,7 @@ mod tests {
         })
     }
 
-    /// The same value with every map's keys the other way round.
+    /// The same value with the keys of every object reversed.
     fn reversed(value: &Value) -> Value {
         match value {
             Value::Array(items) => items.iter().map(reversed).collect(),

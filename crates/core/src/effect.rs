@@ -65,7 +65,7 @@ impl Effects {
         Self(self.0 & Self::ALL.0)
     }
 
-    /// Whether anything is another after it than before.
+    /// Whether it changes anything.
     #[must_use]
     pub const fn changes(self) -> bool {
         self.0 & (Self::WRITE.0 | Self::EXEC.0 | Self::NET_WRITE.0 | Self::DESKTOP.0) != 0
@@ -126,7 +126,7 @@ impl fmt::Debug for Effects {
     }
 }
 
-/// The ladder of seed 004: a word for how far a tool may go, ranked.
+/// The ladder of seed 004: ranked words for how far a tool may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Pure.
@@ -191,7 +191,7 @@ impl Level {
         }
     }
 
-    /// The highest rung that any effect of the set stands on.
+    /// The highest level of any effect in the set.
     #[must_use]
     pub fn of(effects: Effects) -> Self {
         let rungs = [

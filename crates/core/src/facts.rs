@@ -1,4 +1,4 @@
-//! What a worker found in a script's syntax tree. Made in a worker, judged here.
+//! What a worker found in the syntax tree of a script.
 
 use crate::refusal::Code;
 use crate::span::Position;
@@ -17,14 +17,14 @@ pub enum ScriptKind {
     When,
 }
 
-/// A name with its place in the script.
+/// A name and its place in the script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     /// The name or text.
     pub name: String,
-    /// Line, from one.
+    /// The line, counted from 1.
     pub line: u32,
-    /// Column, from one.
+    /// The column, counted from 1.
     pub column: u32,
 }
 
@@ -44,54 +44,57 @@ impl Named {
 pub struct Function {
     /// Its name.
     pub at: Named,
-    /// Positional arguments that must be given.
+    /// Positional arguments that are required.
     pub required: usize,
-    /// Positional arguments that may be given; absent when there is `*args`.
+    /// Positional arguments that are accepted; `None` with `*args`.
     pub accepted: Option<usize>,
     /// The names of its positional parameters, in order.
     pub parameters: Vec<String>,
 }
 
-/// Why nothing is known about a script.
+/// Why there are no facts about a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// Reading it ended the worker, in this way.
+    /// Reading it crashed the worker.
     Crashed(String),
     /// There was no worker to read it.
     NoWorker {
-        /// What calls of it are refused with.
+        /// The code that calls of it are refused with.
         code: Code,
-        /// Why there was none.
+        /// Why there was no worker.
         why: String,
     },
 }
 
-/// The findings. Everything is in source order.
+/// Facts about a script. Lists are in source order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// The parser's message, when the source does not parse. Nothing else is filled in then.
+    /// The message of the parser. If set, everything else is empty.
     pub syntax: Option<Named>,
     /// Top-level functions.
     pub functions: Vec<Function>,
-    /// Built-ins the script can reach, as `fs.read` or `env`; a module used as a value gives each of its calls.
+    /// Built-ins that the script can reach, such as `fs.read` or `env`; a module used as a value
+    /// counts as all its calls.
     pub reaches: Vec<Named>,
-    /// Names that are neither defined nor known.
+    /// Names that are neither defined nor built in.
     pub unknown_names: Vec<Named>,
     /// `module.member` where the module is known and the member is not.
     pub unknown_members: Vec<Named>,
-    /// Functions that call themselves, directly or in a circle: the circle as `a -> b -> a`, at the first function.
+    /// Functions that call themselves, directly or in a cycle: the cycle as `a -> b -> a`, at the
+    /// first function.
     pub recursion: Vec<Named>,
-    /// Keys a tool reads from its arguments as `args["x"]` in every run, with no word about their absence.
+    /// Keys that a tool reads from its arguments as `args["x"]` in every run, without a check.
     pub required_arguments: Vec<Named>,
-    /// Keys a hook reads from its payload as `payload["x"]` or `payload.get("x")` (also nested: `tool.name`).
+    /// Keys that a hook reads from its payload as `payload["x"]` or `payload.get("x")` (also
+    /// nested: `tool.name`).
     pub payload_keys: Vec<Named>,
-    /// Texts a hook compares with the called tool's name.
+    /// Strings that a hook compares with the name of the called tool.
     pub compared_names: Vec<Named>,
-    /// Dict literals returned by a hook whose keys mean nothing here, as `{"decision": ...}`: the offending key.
+    /// Keys of returned dict literals that mean nothing here, as in `{"decision": ...}`.
     pub odd_returns: Vec<Named>,
     /// For `When`: why it is not one pure expression.
     pub impure: Option<Named>,
 }
 
-/// What workers found, by source.
+/// Facts by source.
 pub type FactsBySource = HashMap<(ScriptKind, Arc<str>), Result<Facts, Unread>>;

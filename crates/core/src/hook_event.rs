@@ -6,7 +6,7 @@ pub struct HookEvent {
     pub name: &'static str,
     /// When it fires.
     pub doc: &'static str,
-    /// Whether a hook's answer can stop what is about to happen; hooks on such events fail closed.
+    /// Whether a hook's answer can stop the action; hooks on such events fail closed.
     pub gating: bool,
     /// What the payload holds.
     pub keys: Keys,
@@ -17,9 +17,10 @@ pub struct HookEvent {
 /// The keys of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// These and no others. A key with a dot is a part of a nested dict, and then only the listed parts exist.
+    /// These and no others. A key with a dot is a part of a nested dict, and then only the listed
+    /// parts exist.
     Only(&'static [&'static str]),
-    /// Whatever the sender put there.
+    /// Set by the sender.
     Any,
 }
 
@@ -30,7 +31,7 @@ pub enum NameMeans {
     Tool,
     /// A built-in, as `fs.read`.
     Builtin,
-    /// Something else, or there is none.
+    /// Something else, or there is no name.
     Other,
 }
 
@@ -387,7 +388,8 @@ pub const HOOK_EVENTS: &[HookEvent] = &[
     },
 ];
 
-/// The event of that name. `custom.*` and `meta.*` accept any suffix of lower case letters, digits, `_` and `.`, or the star itself.
+/// The event of that name. `custom.*` and `meta.*` accept any suffix of lower case letters, digits,
+/// `_` and `.`, or the star itself.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static HookEvent> {
     HOOK_EVENTS

@@ -37,6 +37,7 @@ pub mod run;
 pub mod schema;
 mod slots;
 pub mod span;
+pub mod stage;
 pub mod store;
 pub mod surface;
 pub mod tool;

@@ -1,37 +1,37 @@
-//! Patterns over names, paths and values: one kind of glob for whatever is checked and whatever is enforced.
+//! Globs over names, paths and values, the same for checks and for enforcement.
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use std::sync::OnceLock;
 
-/// The most bytes of a glob. The machine of a longer one could outgrow what may be built for it, and nobody reads such a pattern.
+/// Bytes of a glob. The automaton of a longer one could exceed its size limit.
 const MAX_BYTES: usize = 4096;
 
-/// What somebody wrote to stand for one text or many.
+/// A pattern that matches one text or many.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
-    /// Absent when it stands for itself alone. Most patterns do, and comparing is cheaper than any machine.
+    /// `None` for a literal. Most patterns are, and comparing is cheaper than any automaton.
     glob: Option<Box<Lazy>>,
 }
 
 #[derive(Clone, Debug)]
 struct Lazy {
     glob: Glob,
-    /// Made when it is first needed: many rules are never asked.
+    /// Built on first use, since many rules are never asked.
     matcher: OnceLock<GlobMatcher>,
 }
 
 /// Whether `*` stops at a slash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
-    /// It does: the pattern is about paths.
+    /// It does: the pattern matches paths.
     Literal,
     /// It does not.
     Ordinary,
 }
 
 impl Pattern {
-    /// A pattern; the reason when the text is none.
+    /// Compiles a pattern; the error says why it is none.
     pub fn new(text: &str, separator: Separator) -> Result<Self, String> {
         if !text.contains(['*', '?', '[', '{', '}', '\\']) {
             return Ok(Self {
@@ -57,7 +57,7 @@ impl Pattern {
         })
     }
 
-    /// Whether it stands for this text.
+    /// Whether it matches this text.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
         match &self.glob {
@@ -69,13 +69,13 @@ impl Pattern {
         }
     }
 
-    /// Whether it stands for itself alone.
+    /// Whether it matches only itself.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.glob.is_none()
     }
 
-    /// As it was written.
+    /// The pattern as it was written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -163,7 +163,7 @@ mod tests {
         ] {
             let text = part.repeat((MAX_BYTES - 1) / part.len());
             for separator in [Separator::Ordinary, Separator::Literal] {
-                // What is refused is fine as well; what is taken must answer.
+                // It may be refused, but if it is accepted, it must match.
                 let Ok(pattern) = Pattern::new(&format!("{text}*"), separator) else {
                     continue;
                 };

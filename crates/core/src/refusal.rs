@@ -2,6 +2,7 @@
 
 use crate::control::Control;
 use crate::span::Place;
+use crate::stage::Stage;
 use serde_json::{Map, Value, json};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -156,6 +157,8 @@ pub struct Grounds {
     pub place: Option<Place>,
     /// Where the run shall go instead of reading an answer. Only a tool or middleware of the host says so.
     pub control: Option<Control>,
+    /// The stage that refused the call; absent for a failure of its body.
+    pub stage: Option<Stage>,
 }
 
 impl Deref for Refusal {
@@ -184,6 +187,7 @@ impl Refusal {
             details: Map::new(),
             place: None,
             control: None,
+            stage: None,
         }))
     }
 
@@ -198,6 +202,12 @@ impl Refusal {
     #[must_use]
     pub fn class(mut self, class: Class) -> Self {
         self.class = class;
+        self
+    }
+
+    /// Says which stage refused the call.
+    pub(crate) fn in_stage(mut self, stage: Stage) -> Self {
+        self.stage = Some(stage);
         self
     }
 

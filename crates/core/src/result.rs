@@ -113,7 +113,7 @@ pub struct Held {
 
 impl Enforced {
     /// What the sandbox says it enforced for one command.
-    pub(crate) fn contained(enforced: &tier::Enforced, containment: Containment) -> Self {
+    pub(crate) fn contained(enforced: &tier::Enforcement, containment: Containment) -> Self {
         let mut by = Map::new();
         let mut set = |name: &str, value: Value| drop(by.insert(name.to_owned(), value));
         set("files", enforced.files.into());

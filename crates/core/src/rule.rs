@@ -1,10 +1,10 @@
 //! Policy as one ordered list of rules. Every spelling desugars into it at load.
 
 use crate::artifact::LayerFile;
-use crate::artifact::root::{Ceiling, ListMode, Root};
+use crate::artifact::root::{Ceiling, ListMode, Root, missing_capability};
 use crate::builtin;
 use crate::client::ClientToolCall;
-use crate::effect::{Effects, Level};
+use crate::effect::Effects;
 use crate::path::normalise;
 use crate::pattern::{Pattern, Separator};
 use crate::span::Spanned;
@@ -416,14 +416,14 @@ impl Matcher {
                 })
             }
             (Self::Above(ceiling), Subject::Tool { effects, .. }) => {
-                above(*ceiling, *effects).map(Into::into)
+                ceiling.exceeded_by(*effects).map(Into::into)
             }
             (Self::Flagged(flags), Subject::Tool { effects, .. }) => {
                 let has = Effects::NONE.and(*effects).without(effects.without(*flags));
                 (!has.is_empty()).then(|| format!("the tool is marked {has}").into())
             }
             (Self::BeyondCapabilities(allowed), Subject::Tool { capabilities, .. }) => {
-                beyond(allowed, capabilities).map(Into::into)
+                missing_capability(allowed, capabilities).map(Into::into)
             }
             (
                 Self::Argument {
@@ -492,51 +492,6 @@ impl Matcher {
     }
 }
 
-pub(crate) fn above(ceiling: Ceiling, effects: Effects) -> Option<String> {
-    match ceiling {
-        Ceiling::Level(level) => {
-            let needed = Level::of(effects);
-            (needed > level).then(|| {
-                format!(
-                    "the tool needs `{}` and the ceiling is `{}`",
-                    needed.word(),
-                    level.word()
-                )
-            })
-        }
-        Ceiling::Effects(allowed) => {
-            let more = effects.unflagged().without(allowed);
-            (!more.is_empty())
-                .then(|| format!("the tool needs {more}, which the policy does not list"))
-        }
-    }
-}
-
-pub(crate) fn beyond(
-    allowed: &[(String, Vec<String>)],
-    wanted: &[(String, Vec<String>)],
-) -> Option<String> {
-    wanted.iter().find_map(|(capability, operations)| {
-        let Some((_, listed)) = allowed.iter().find(|(known, _)| known == capability) else {
-            return Some(format!(
-                "the tool wants the capability `{capability}`, which the policy does not list"
-            ));
-        };
-        let is_listed = |operation: &String| {
-            let glob = |listed: &&String| listed.contains(['*', '?', '[', '{']);
-            let matches = |listed: &String| {
-                Pattern::new(listed, Separator::Ordinary)
-                    .is_ok_and(|pattern| pattern.is_match(operation))
-            };
-            listed.contains(operation) || listed.iter().filter(glob).any(matches)
-        };
-        let missing = operations.iter().find(|operation| !is_listed(operation))?;
-        Some(format!(
-            "the tool wants `{capability}: {missing}`, which the policy does not list"
-        ))
-    })
-}
-
 /// How the text of an argument is read.
 #[derive(Clone, Copy)]
 enum Reading<'a> {
@@ -579,7 +534,7 @@ fn constrained(
             .iter()
             .find_map(|item| constrained(key, item, globs, reading, patterns)),
         _ => Some(format!(
-            "`{key}` must be text or a list of texts to be judged"
+            "`{key}` must be text or a list of strings to be judged"
         )),
     }
 }
@@ -608,6 +563,7 @@ fn behind(files: &Jail, given: &str, named: &str) -> Result<String, FileError> {
 mod tests {
     use super::*;
     use crate::artifact::root::{ArgConstraint, Policy, ToolsPolicy};
+    use crate::effect::Level;
     use serde_json::json;
 
     fn at<T>(value: T) -> Spanned<T> {

@@ -1,4 +1,4 @@
-//! Where something stands in a file.
+//! A place in a file.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -39,7 +39,8 @@ pub struct Source {
     /// The whole text.
     pub text: Arc<str>,
     line_starts: Vec<usize>,
-    /// How many characters stand before each step of [`STEP`] bytes; counted when a long line first asks.
+    /// How many characters come before each step of [`STEP`] bytes; counted when a long line first
+    /// needs it.
     steps: OnceLock<Vec<usize>>,
 }
 
@@ -88,7 +89,8 @@ impl Source {
         }
     }
 
-    /// How many characters stand before a byte, so that many places on one long line are not each counted from its start.
+    /// How many characters come before a byte, so that places on a long line are not each counted
+    /// from its start.
     fn before(&self, offset: usize) -> usize {
         let bytes = self.text.as_bytes();
         let steps = self.steps.get_or_init(|| {
@@ -183,7 +185,7 @@ fn count(value: usize) -> u32 {
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 

@@ -1,87 +1,92 @@
-//! What the harness and its helper agree on: three flat blocks that the harness fills and the helper follows. The first makes the namespaces
-//! and is there when the helper starts; the second makes the place a command runs in, and comes when the harness has looked what that is; the
-//! third is the command, and may come much later.
+//! What the harness and its helper agree on: three flat blocks that the harness fills and the
+//! helper executes. The first makes the namespaces and exists when the helper starts; the second
+//! makes the container, and arrives when the harness has looked at the workspace; the third starts
+//! the command, and may arrive much later.
 //!
-//! Each block is mapped at one fixed address, so every pointer in it is final before the helper exists.
+//! Each block is mapped at a fixed address, so every pointer in it is final before the helper
+//! exists.
 
 /// Where the helper maps the block it starts with.
-pub(crate) const GROUND_BASE: u64 = 0x10_0000_0000;
-/// Where it maps the block of the place.
-pub(crate) const PLACE_BASE: u64 = 0x20_0000_0000;
-/// Where it maps the block of the command.
+pub(crate) const NAMESPACE_BASE: u64 = 0x10_0000_0000;
+/// Where it maps the container's block.
+pub(crate) const CONTAINER_BASE: u64 = 0x20_0000_0000;
+/// Where it maps the command's block.
 pub(crate) const COMMAND_BASE: u64 = 0x30_0000_0000;
 
 /// The descriptors the helper starts with, after the three standard streams.
 pub(crate) const BLOCK: i32 = 3;
-/// One end of a socket pair. The first messages on it are the doors of control groups, the place, and the command. After that, a number is a
-/// signal to pass on. Closed by the harness it means the end.
+/// One end of a socket pair. The first messages on it are cgroup files, the container, and the
+/// command. After that, a number is a signal to pass on. When the harness closes it, the helper
+/// ends everything.
 pub(crate) const CONTROL: i32 = 4;
-/// Where [`Word`]s are written.
+/// Where the helper writes [`HelperReport`]s.
 pub(crate) const STATUS: i32 = 5;
-/// What two processes of the helper need of each other: the process that makes the network namespace, and the end of a pipe.
-pub(crate) const BESIDE: i32 = 6;
+/// What the two processes of the helper need of each other: the process that makes the network
+/// namespace, and the end of a pipe.
+pub(crate) const PEER: i32 = 6;
 /// The first of those that are closed before the command starts.
-pub(crate) const FURTHER: i32 = 8;
+pub(crate) const FIRST_FREE: i32 = 8;
 
-/// A list of operations.
+/// A list of system calls that the helper makes.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Script {
+pub(crate) struct SyscallProgram {
     pub(crate) address: u64,
     pub(crate) count: u64,
 }
 
-/// The start of the block that the helper starts with.
+/// The head of the block that the helper starts with.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Ground {
-    /// Of the whole block.
+pub(crate) struct NamespaceHead {
+    /// Length of the whole block.
     pub(crate) bytes: u64,
-    /// [`ALONE`], [`GUARDED`] or [`NAMESPACE`].
+    /// [`ONE_PROCESS`], [`GUARDED`] or [`PID_NAMESPACE`].
     pub(crate) processes: u64,
     /// What the first process does.
-    pub(crate) outer: Script,
-    /// What the second does, which makes the place and watches over the command.
-    pub(crate) inner: Script,
+    pub(crate) outer: SyscallProgram,
+    /// What the second process does, which makes the container and watches the command.
+    pub(crate) inner: SyscallProgram,
     /// What the first process does meanwhile.
-    pub(crate) beside: Script,
-    /// Where the set of processors is that all of them may use, and how many words it has.
+    pub(crate) beside: SyscallProgram,
+    /// The address and the number of words of the set of processors that all of them may use.
     pub(crate) processors: [u64; 2],
 }
 
 /// There is one process.
-pub(crate) const ALONE: u64 = 0;
-/// There is a second; whatever is left when that ends is ended by the first.
+pub(crate) const ONE_PROCESS: u64 = 0;
+/// There is a second; when it ends, the first kills what it left.
 pub(crate) const GUARDED: u64 = 1;
-/// There is a second, the first of a process namespace, whose end ends everything in it.
-pub(crate) const NAMESPACE: u64 = 2;
+/// There is a second, the init process of a PID namespace: its end kills everything in it.
+pub(crate) const PID_NAMESPACE: u64 = 2;
 
-/// The start of the block of a place.
+/// The head of the container's block.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Place {
-    /// Of the whole block.
+pub(crate) struct ContainerHead {
+    /// Length of the whole block.
     pub(crate) bytes: u64,
-    /// How it is made, by the process in the namespaces.
-    pub(crate) make: Script,
-    /// Not zero when the kernel lets whoever made it signal only what comes from it.
+    /// What makes it, executed by the process in the namespaces.
+    pub(crate) make: SyscallProgram,
+    /// Not zero if the kernel lets the helper signal only its own descendants.
     pub(crate) is_scoped: u64,
 }
 
-/// The start of the block of a command.
+/// The head of the command's block.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Start {
-    /// Of the whole block.
+pub(crate) struct CommandHead {
+    /// Length of the whole block.
     pub(crate) bytes: u64,
     /// What the command's process does before it becomes the command.
-    pub(crate) command: Script,
+    pub(crate) command: SyscallProgram,
     pub(crate) program: u64,
     pub(crate) arguments: u64,
     pub(crate) environment: u64,
-    /// The number of the step that is starting the program.
+    /// The step number of executing the program.
     pub(crate) start_step: u64,
-    /// How long the command may run, in nanoseconds. Whoever ends it looks at the clock itself: nobody has to have a turn first to tell.
+    /// How long the command may run, in nanoseconds. The helper watches the clock itself, so that
+    /// it does not depend on the harness being scheduled.
     pub(crate) time_left: u64,
 }
 
@@ -92,31 +97,33 @@ pub(crate) struct Op {
     pub(crate) call: u32,
     /// What it is part of, for messages.
     pub(crate) step: u16,
-    /// An error that is no error here; [`ANY`] for all.
+    /// An error to ignore; [`ANY`] for all.
     pub(crate) tolerate: u16,
-    /// The slot that keeps the result, counted from one.
+    /// The slot for the result, counted from one.
     pub(crate) save: u16,
-    /// Bit n: argument n is the number of a slot and stands for what the slot holds.
+    /// Bit n: argument n is the number of a slot, and its value is passed.
     pub(crate) from: u16,
     pub(crate) unused: u32,
     pub(crate) args: [u64; 6],
 }
 
-/// The number of the step that is starting a process of the helper's.
+/// The step number of starting one of the helper's own processes.
 pub(crate) const OWN_PROCESS: u32 = 1;
 
 pub(crate) const ANY: u16 = u16::MAX;
 pub(crate) const SLOTS: usize = 256;
-/// The slot that the place leaves to the command: Landlock's rules.
+/// The slot that the container leaves to the command: Landlock's ruleset.
 pub(crate) const RULES: u16 = 1;
-/// The slots that the ground leaves to the place: the process that makes the network namespace, and both ends of its pipe.
-pub(crate) const MAKER: u16 = 2;
-pub(crate) const TOLD: u16 = 3;
-pub(crate) const HEARD: u16 = 4;
-/// The slots of what is passed with a place, in this order, start here.
-pub(crate) const GIVEN: u16 = 16;
-/// Steps of the ground are counted from zero, those of the place and of the command from here.
-pub(crate) const PLACE_STEPS: u16 = 500;
+/// The slots that the namespaces leave to the container: the process that makes the network
+/// namespace, and both ends of its pipe.
+pub(crate) const NETWORK_MAKER: u16 = 2;
+pub(crate) const NETWORK_WRITER: u16 = 3;
+pub(crate) const NETWORK_READER: u16 = 4;
+/// The first slot of the descriptors that are passed with a container, in this order.
+pub(crate) const FIRST_PASSED: u16 = 16;
+/// Steps of the namespaces are counted from zero, those of the container and of the command from
+/// here.
+pub(crate) const CONTAINER_STEPS: u16 = 500;
 pub(crate) const COMMAND_STEPS: u16 = 1000;
 
 /// Write the low half of the second argument to the address in the first.
@@ -124,24 +131,24 @@ pub(crate) const POKE: u32 = u32::MAX;
 /// Fail with the error that the address in the first argument holds as a negative number.
 pub(crate) const CHECK: u32 = u32::MAX - 1;
 
-/// Take the number at the address in the first argument.
+/// Load the number at the address in the first argument.
 pub(crate) const LOAD: u32 = u32::MAX - 2;
 
-/// A message with the doors of control groups to enter.
-pub(crate) const DOORS: u8 = 1;
+/// A message with cgroup files to write to.
+pub(crate) const CGROUPS: u8 = 1;
 /// A message with a command: its three streams and its block.
 pub(crate) const COMMAND: u8 = 2;
-/// A message with a place: its block, and what it is made of. The command is on its way.
-pub(crate) const PLACE: u8 = 3;
-/// The same, when somebody waits until it is made.
-pub(crate) const PLACE_AHEAD: u8 = 4;
-/// The most descriptors in one message, which is the kernel's bound.
+/// A message with a container: its block, and its descriptors. The command follows at once.
+pub(crate) const CONTAINER: u8 = 3;
+/// The same; the helper reports [`READY`] when it is done.
+pub(crate) const CONTAINER_AHEAD: u8 = 4;
+/// The most descriptors in one message; the kernel's limit.
 pub(crate) const MOST_PASSED: usize = 253;
 
-/// What the helper says.
+/// What the helper reports.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub(crate) struct Word {
+pub(crate) struct HelperReport {
     pub(crate) kind: u32,
     pub(crate) first: u32,
     pub(crate) second: u32,
@@ -149,11 +156,11 @@ pub(crate) struct Word {
 
 /// A step failed: its number and the error.
 pub(crate) const FAILED: u32 = 1;
-/// The command ended: its status as `wait` gives it.
+/// The command ended: its status as `wait` returns it.
 pub(crate) const ENDED: u32 = 2;
-/// The place is ready for a command; said where somebody waits for that.
+/// The container is ready for a command.
 pub(crate) const READY: u32 = 3;
-/// The command's time was over.
+/// The command reached its deadline.
 pub(crate) const OVERDUE: u32 = 5;
-/// Nothing of the command is left, and the helper is about to end.
+/// No process of the command is left, and the helper is about to exit.
 pub(crate) const GONE: u32 = 4;

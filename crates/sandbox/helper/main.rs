@@ -1,8 +1,9 @@
 //! The tiny program that every contained command starts as.
 //!
-//! It has no C library, allocates nothing and decides nothing: it follows the blocks that the harness filled, the one it starts with and
-//! then, when they come, the place's and the command's; it watches over the command, and ends everything when the command or the harness
-//! ends. See `layout.rs` for the blocks.
+//! It has no C library, allocates nothing and decides nothing: it executes the blocks that the
+//! harness filled, the one it starts with and then the container's and the command's when they
+//! arrive; it watches the command, and kills everything when the command or the harness ends. See
+//! `layout.rs` for the blocks.
 
 #![no_std]
 #![no_main]
@@ -16,8 +17,10 @@ use core::arch::global_asm;
 use core::mem::{MaybeUninit, size_of, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
-    ALONE, ANY, BESIDE, BLOCK, CHECK, COMMAND, COMMAND_BASE, CONTROL, DOORS, ENDED, FAILED, GIVEN, GONE, GROUND_BASE, Ground, LOAD, MOST_PASSED, NAMESPACE, OVERDUE, OWN_PROCESS, Op, PLACE, PLACE_AHEAD, PLACE_BASE, POKE, Place,
-    READY, SLOTS, STATUS, Script, Start, Word,
+    ANY, BLOCK, CGROUPS, CHECK, COMMAND, COMMAND_BASE, CONTAINER, CONTAINER_AHEAD, CONTAINER_BASE,
+    CONTROL, CommandHead, ContainerHead, ENDED, FAILED, FIRST_PASSED, GONE, HelperReport, LOAD,
+    MOST_PASSED, NAMESPACE_BASE, NamespaceHead, ONE_PROCESS, OVERDUE, OWN_PROCESS, Op, PEER,
+    PID_NAMESPACE, POKE, READY, SLOTS, STATUS, SyscallProgram,
 };
 use sys::number;
 
@@ -39,13 +42,13 @@ type Passed = [i32; MOST_PASSED];
 
 extern "C" fn main() -> ! {
     // SAFETY: the harness passed such a block there.
-    let ground: Ground = unsafe { map_block(GROUND_BASE, BLOCK) };
+    let ground: NamespaceHead = unsafe { map_block(NAMESPACE_BASE, BLOCK) };
     let mut slots: Slots = [0; SLOTS];
     run(ground.outer, &mut slots);
-    let has_namespace = ground.processes == NAMESPACE;
-    if ground.processes != ALONE {
+    let has_namespace = ground.processes == PID_NAMESPACE;
+    if ground.processes != ONE_PROCESS {
         let [at, words] = ground.processors;
-        // SAFETY: the block has so many words there.
+        // SAFETY: the block has that many words there.
         let processors = unsafe { core::slice::from_raw_parts(at as *const u64, words as usize) };
         let child = fork();
         if child != 0 {
@@ -53,56 +56,101 @@ extern "C" fn main() -> ! {
                 sys::begin_elsewhere(child, processors);
             }
             run(ground.beside, &mut slots);
-            // What is left is the status pipe and the control socket.
+            // Only the status pipe and the control socket stay open.
             close(0, BLOCK);
-            close(BESIDE, -1);
-            let children = if has_namespace { None } else { Some(open_children()) };
+            close(PEER, -1);
+            let children = if has_namespace {
+                None
+            } else {
+                Some(open_children())
+            };
             wait_for(child);
-            // In a namespace nobody is left then. Elsewhere what the other one left, if somebody ended it, has become this one's.
+            // In a namespace nothing is left by now. Elsewhere this process has inherited what the
+            // other one left if it was killed.
             if let (Some(children), false) = (children, is_alone()) {
                 end_all(Reach::Children(children));
             }
-            say(&[Word { kind: GONE, first: 0, second: 0 }]);
+            say(&[HelperReport {
+                kind: GONE,
+                first: 0,
+                second: 0,
+            }]);
             exit(0);
         }
-        // The harness may just have had the first process begin elsewhere, and kept both of us there.
+        // The harness may just have moved the first process to other processors, and both of us
+        // with it.
         sys::keep_to(0, processors);
         run(ground.inner, &mut slots);
     }
     close(BLOCK, BLOCK);
-    let Some((place, is_awaited)) = receive_place(&mut slots) else { exit(0) };
+    let Some((place, is_awaited)) = receive_place(&mut slots) else {
+        exit(0)
+    };
     run(place.make, &mut slots);
-    let reach = if has_namespace || place.is_scoped != 0 { everybody(has_namespace) } else { Reach::Children(open_children()) };
+    let reach = if has_namespace || place.is_scoped != 0 {
+        everybody(has_namespace)
+    } else {
+        Reach::Children(open_children())
+    };
     let signals = catch_children();
     if is_awaited {
-        say(&[Word { kind: READY, first: 0, second: 0 }]);
+        say(&[HelperReport {
+            kind: READY,
+            first: 0,
+            second: 0,
+        }]);
     }
-    let Some([stdin, stdout, stderr, block]) = receive_command() else { exit(0) };
+    let Some([stdin, stdout, stderr, block]) = receive_command() else {
+        exit(0)
+    };
     // SAFETY: the harness passed the block of a command there.
-    let start: Start = unsafe { map_block(COMMAND_BASE, block) };
-    let mut becoming = Becoming { stack: MaybeUninit::uninit(), start, slots: &mut slots, streams: [stdin, stdout, stderr] };
+    let start: CommandHead = unsafe { map_block(COMMAND_BASE, block) };
+    let mut becoming = Becoming {
+        stack: MaybeUninit::uninit(),
+        start,
+        slots: &mut slots,
+        streams: [stdin, stdout, stderr],
+    };
     let command = becoming.begin();
-    // The streams belong to the command alone, so that their end is its end.
+    // Only the command holds its streams, so that they end with it.
     [stdin, stdout, stderr, block].map(|end| close(end, end));
     let over = watch(command, signals, now().saturating_add(start.time_left));
-    // Most commands leave nobody behind: then there is nothing to end.
+    // Most commands leave no process behind.
     if !is_alone() {
         end_all(reach);
     }
-    let gone = Word { kind: GONE, first: 0, second: 0 };
+    let gone = HelperReport {
+        kind: GONE,
+        first: 0,
+        second: 0,
+    };
     match over {
-        Over::Ended(status) => say(&[Word { kind: ENDED, first: status, second: 0 }, gone]),
-        Over::Overdue => say(&[Word { kind: OVERDUE, first: 0, second: 0 }, gone]),
+        Over::Ended(status) => say(&[
+            HelperReport {
+                kind: ENDED,
+                first: status,
+                second: 0,
+            },
+            gone,
+        ]),
+        Over::Overdue => say(&[
+            HelperReport {
+                kind: OVERDUE,
+                first: 0,
+                second: 0,
+            },
+            gone,
+        ]),
         Over::Unwanted => say(&[gone]),
     }
     exit(0)
 }
 
-/// A process that becomes the command, with the memory it uses for that; nobody else does.
+/// A process that becomes the command, with the memory that it alone uses for that.
 #[repr(C, align(16))]
 struct Becoming<'a> {
     stack: MaybeUninit<[u8; STACK]>,
-    start: Start,
+    start: CommandHead,
     slots: &'a mut Slots,
     streams: [i32; 3],
 }
@@ -110,12 +158,21 @@ struct Becoming<'a> {
 const STACK: usize = 8192;
 
 impl Becoming<'_> {
-    /// Starts it. This lives as long as its parent, which never returns.
+    /// Starts it. The memory lives as long as its parent, which never returns.
     fn begin(&mut self) -> i64 {
         const SHARE_MEMORY: u64 = 0x100;
         let top = &raw mut self.stack as u64 + STACK as u64;
-        // SAFETY: the stack is aligned as the struct is and as long as said, and what is here is touched by nobody but the child from now on.
-        let child = unsafe { sys::branch(SIGCHLD | SHARE_MEMORY, top, 0, become_command, &raw mut *self as u64) };
+        // SAFETY: the stack is aligned like the struct and has the given length, and from now on
+        // only the child touches this memory.
+        let child = unsafe {
+            sys::clone_vm(
+                SIGCHLD | SHARE_MEMORY,
+                top,
+                0,
+                become_command,
+                &raw mut *self as u64,
+            )
+        };
         if child < 0 {
             fail(OWN_PROCESS, child);
         }
@@ -124,27 +181,44 @@ impl Becoming<'_> {
 }
 
 extern "C" fn become_command(becoming: u64) -> ! {
-    // SAFETY: what `begin` passed, which is this process's alone.
-    let Becoming { start, slots, streams, .. } = unsafe { &mut *(becoming as *mut Becoming<'_>) };
+    // SAFETY: `begin` passed this, and it belongs to this process alone.
+    let Becoming {
+        start,
+        slots,
+        streams,
+        ..
+    } = unsafe { &mut *(becoming as *mut Becoming<'_>) };
     take_streams(*streams);
     run(start.command, slots);
     // SAFETY: the block holds a path and two lists of strings that end with null.
-    let code = unsafe { sys::call(number::EXECVE, [start.program, start.arguments, start.environment, 0, 0, 0]) };
+    let code = unsafe {
+        sys::call(
+            number::EXECVE,
+            [start.program, start.arguments, start.environment, 0, 0, 0],
+        )
+    };
     fail(start.start_step as u32, code);
 }
 
-/// Maps a block to where its pointers point, and gives its head.
+/// Maps a block to where its pointers point, and returns its head.
 ///
 /// # Safety
+///
 /// The descriptor must be a block that starts with such a head and was made for this address.
 unsafe fn map_block<Head: Copy>(base: u64, block: i32) -> Head {
     let mut bytes: u64 = 0;
     const READ_WRITE: u64 = 3;
     const PRIVATE_FIXED: u64 = 0x10_0002;
-    // SAFETY: the first call fills `bytes`; the second takes an address range in which nothing is.
+    // SAFETY: the first call fills `bytes`; the second takes an unused address range.
     let code = unsafe {
-        sys::call(number::PREAD64, [block as u64, &raw mut bytes as u64, 8, 0, 0, 0]);
-        sys::call(number::MMAP, [base, bytes, READ_WRITE, PRIVATE_FIXED, block as u64, 0])
+        sys::call(
+            number::PREAD64,
+            [block as u64, &raw mut bytes as u64, 8, 0, 0, 0],
+        );
+        sys::call(
+            number::MMAP,
+            [base, bytes, READ_WRITE, PRIVATE_FIXED, block as u64, 0],
+        )
     };
     if code != base as i64 {
         fail(0, code);
@@ -153,29 +227,29 @@ unsafe fn map_block<Head: Copy>(base: u64, block: i32) -> Head {
     unsafe { *(base as *const Head) }
 }
 
-/// Waits for the place, enters control groups on the way, and keeps what the place is made of; gives also whether somebody waits until it is made.
-/// `None` when the harness wants none.
-fn receive_place(slots: &mut Slots) -> Option<(Place, bool)> {
+/// Waits for the container, enters cgroups on the way, and keeps the descriptors that were passed;
+/// also returns whether to report when it is ready. `None` if the harness wants no container.
+fn receive_place(slots: &mut Slots) -> Option<(ContainerHead, bool)> {
     let mut passed: Passed = [0; MOST_PASSED];
     let (kind, count) = loop {
         match receive(&mut passed)? {
-            (DOORS, count) => enter(&passed, count),
-            (kind @ (PLACE | PLACE_AHEAD), count @ 1..) => break (kind, count),
+            (CGROUPS, count) => enter(&passed, count),
+            (kind @ (CONTAINER | CONTAINER_AHEAD), count @ 1..) => break (kind, count),
             _ => return None,
         }
     };
-    // SAFETY: the harness passed the block of a place there.
-    let place = unsafe { map_block(PLACE_BASE, passed[0]) };
+    // SAFETY: the harness passed the block of a container there.
+    let place = unsafe { map_block(CONTAINER_BASE, passed[0]) };
     close(passed[0], passed[0]);
     let mut at = 1;
     while at < count {
-        slots[GIVEN as usize + at - 1] = i64::from(passed[at]);
+        slots[FIRST_PASSED as usize + at - 1] = i64::from(passed[at]);
         at += 1;
     }
-    Some((place, kind == PLACE_AHEAD))
+    Some((place, kind == CONTAINER_AHEAD))
 }
 
-/// Waits for the command, its streams and its block. `None` when the harness wants none.
+/// Waits for the command, its streams and its block. `None` if the harness wants no command.
 fn receive_command() -> Option<[i32; 4]> {
     let mut passed: Passed = [0; MOST_PASSED];
     match receive(&mut passed)? {
@@ -184,13 +258,18 @@ fn receive_command() -> Option<[i32; 4]> {
     }
 }
 
-/// Enters control groups.
+/// Enters cgroups.
 fn enter(doors: &Passed, count: usize) {
     let own = b'0';
     let mut at = 0;
     while at < count {
         // SAFETY: one byte is written, and it is there.
-        let code = unsafe { sys::call(number::WRITE, [doors[at] as u64, &raw const own as u64, 1, 0, 0, 0]) };
+        let code = unsafe {
+            sys::call(
+                number::WRITE,
+                [doors[at] as u64, &raw const own as u64, 1, 0, 0, 0],
+            )
+        };
         if code < 0 {
             fail(2, code);
         }
@@ -199,7 +278,7 @@ fn enter(doors: &Passed, count: usize) {
     }
 }
 
-/// The next message: its kind, and how many descriptors it passes.
+/// The next message: its kind, and the number of descriptors it passes.
 fn receive(passed: &mut Passed) -> Option<(u8, usize)> {
     const HEAD: u64 = 16;
     const SOCKET_RIGHTS: u64 = 1 | 1 << 32;
@@ -208,9 +287,29 @@ fn receive(passed: &mut Passed) -> Option<(u8, usize)> {
     let part = [&raw mut kind as u64, 1];
     let mut rights = [0_u64; 2 + MOST_PASSED.div_ceil(2)];
     loop {
-        let mut message = [0, 0, &raw const part as u64, 1, &raw mut rights as u64, size_of_val(&rights) as u64, 0];
-        // SAFETY: the message leads to one byte and to as much room as it says, all of it live.
-        let count = unsafe { sys::call(number::RECVMSG, [CONTROL as u64, &raw mut message as u64, CLOSE_ON_EXEC, 0, 0, 0]) };
+        let mut message = [
+            0,
+            0,
+            &raw const part as u64,
+            1,
+            &raw mut rights as u64,
+            size_of_val(&rights) as u64,
+            0,
+        ];
+        // SAFETY: the message points to one byte and to as much space as it says, all of it live.
+        let count = unsafe {
+            sys::call(
+                number::RECVMSG,
+                [
+                    CONTROL as u64,
+                    &raw mut message as u64,
+                    CLOSE_ON_EXEC,
+                    0,
+                    0,
+                    0,
+                ],
+            )
+        };
         if count == EINTR {
             continue;
         }
@@ -232,7 +331,12 @@ fn take_streams(streams: [i32; 3]) {
     let mut standard = 0;
     while standard < 3 {
         // SAFETY: takes no pointers.
-        let code = unsafe { sys::call(number::DUP3, [streams[standard] as u64, standard as u64, 0, 0, 0, 0]) };
+        let code = unsafe {
+            sys::call(
+                number::DUP3,
+                [streams[standard] as u64, standard as u64, 0, 0, 0, 0],
+            )
+        };
         if code < 0 {
             fail(1, code);
         }
@@ -240,8 +344,8 @@ fn take_streams(streams: [i32; 3]) {
     }
 }
 
-/// Follows one list of operations; the first that fails ends this process.
-fn run(script: Script, slots: &mut Slots) {
+/// Executes one list of operations; the first failure ends this process.
+fn run(script: SyscallProgram, slots: &mut Slots) {
     let mut at = 0;
     while at < script.count {
         // SAFETY: the block holds `count` operations there.
@@ -256,15 +360,16 @@ fn run(script: Script, slots: &mut Slots) {
         }
         let result = match op.call {
             POKE => {
-                // SAFETY: an address in the block, chosen by the harness; fields there need not be aligned.
+                // SAFETY: the harness chose an address in the block; fields there need not be
+                // aligned.
                 unsafe { (args[0] as *mut u32).write_unaligned(args[1] as u32) };
                 0
             }
             CHECK | LOAD => {
-                // SAFETY: an address in the block, chosen by the harness.
+                // SAFETY: the harness chose an address in the block.
                 i64::from(unsafe { (args[0] as *const i32).read_unaligned() })
             }
-            // SAFETY: the harness wrote the arguments for this very call.
+            // SAFETY: the harness wrote the arguments for this call.
             call => unsafe { sys::call(call, args) },
         };
         if result < 0 && op.tolerate != ANY && i64::from(op.tolerate) != -result {
@@ -279,11 +384,11 @@ fn run(script: Script, slots: &mut Slots) {
 
 /// Why a command is over.
 enum Over {
-    /// With this status.
+    /// It exited with this status.
     Ended(u32),
-    /// Its time was up.
+    /// It reached its deadline.
     Overdue,
-    /// The harness ended first, or wants an end.
+    /// The harness ended first, or wants it to end.
     Unwanted,
 }
 
@@ -297,18 +402,39 @@ fn watch(command: i64, signals: i64, deadline: u64) -> Over {
     }
     const READABLE: i16 = 1;
     loop {
-        let mut polls = [Poll { fd: CONTROL, events: READABLE, found: 0 }, Poll { fd: signals as i32, events: READABLE, found: 0 }];
+        let mut polls = [
+            Poll {
+                fd: CONTROL,
+                events: READABLE,
+                found: 0,
+            },
+            Poll {
+                fd: signals as i32,
+                events: READABLE,
+                found: 0,
+            },
+        ];
         let left = deadline.saturating_sub(now());
         if left == 0 {
             return Over::Overdue;
         }
         let mut time = [left / SECOND, left % SECOND];
         // SAFETY: two valid entries, a time, no mask.
-        unsafe { sys::call(number::PPOLL, [&raw mut polls as u64, 2, &raw mut time as u64, 0, 0, 0]) };
+        unsafe {
+            sys::call(
+                number::PPOLL,
+                [&raw mut polls as u64, 2, &raw mut time as u64, 0, 0, 0],
+            )
+        };
         if polls[1].found != 0 {
             let mut information = [0_u8; 128];
-            // SAFETY: the buffer is as long as one piece of information.
-            unsafe { sys::call(number::READ, [signals as u64, &raw mut information as u64, 128, 0, 0, 0]) };
+            // SAFETY: the buffer is as long as one record.
+            unsafe {
+                sys::call(
+                    number::READ,
+                    [signals as u64, &raw mut information as u64, 128, 0, 0, 0],
+                )
+            };
         }
         while let Some((pid, status)) = reap(NO_HANG) {
             if pid == command {
@@ -319,11 +445,22 @@ fn watch(command: i64, signals: i64, deadline: u64) -> Over {
             let mut signal: u32 = 0;
             const DO_NOT_WAIT: u64 = 0x40;
             // SAFETY: the buffer holds four bytes.
-            let count = unsafe { sys::call(number::RECVFROM, [CONTROL as u64, &raw mut signal as u64, 4, DO_NOT_WAIT, 0, 0]) };
+            let count = unsafe {
+                sys::call(
+                    number::RECVFROM,
+                    [CONTROL as u64, &raw mut signal as u64, 4, DO_NOT_WAIT, 0, 0],
+                )
+            };
             match count {
                 4 => {
-                    // SAFETY: takes no pointers. The command is not reaped yet, so the number is its own.
-                    unsafe { sys::call(number::KILL, [command as u64, u64::from(signal), 0, 0, 0, 0]) };
+                    // SAFETY: takes no pointers. The command is not reaped yet, so the number is
+                    // still its own.
+                    unsafe {
+                        sys::call(
+                            number::KILL,
+                            [command as u64, u64::from(signal), 0, 0, 0, 0],
+                        )
+                    };
                 }
                 -11 | EINTR => {}
                 _ => return Over::Unwanted,
@@ -334,43 +471,55 @@ fn watch(command: i64, signals: i64, deadline: u64) -> Over {
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Nanoseconds of a clock that nobody sets.
+/// Nanoseconds of the monotonic clock.
 fn now() -> u64 {
     const MONOTONIC: u64 = 1;
     let mut time = [0_u64; 2];
-    // SAFETY: `time` is a place for the answer.
-    unsafe { sys::call(number::CLOCK_GETTIME, [MONOTONIC, &raw mut time as u64, 0, 0, 0, 0]) };
+    // SAFETY: `time` is writable.
+    unsafe {
+        sys::call(
+            number::CLOCK_GETTIME,
+            [MONOTONIC, &raw mut time as u64, 0, 0, 0, 0],
+        )
+    };
     time[0] * SECOND + time[1]
 }
 
-/// Whether this process has no children. Orphans become its children, so then nobody is left who came from it.
+/// Whether this process has no children. It inherits orphans, so then none of its descendants is
+/// left.
 fn is_alone() -> bool {
-    // SAFETY: no status is asked for.
+    // SAFETY: no status is requested.
     let result = unsafe { sys::call(number::WAIT4, [u64::MAX, 0, NO_HANG | ALL_KINDS, 0, 0, 0]) };
     result == ECHILD
 }
 
-/// How everything that came from this process is found.
+/// How to find all descendants of this process.
 #[derive(Clone, Copy)]
 enum Reach {
-    /// It is everybody whom this process can signal.
+    /// They are all processes that this one can signal.
     Everybody,
-    /// It is listed in this file, which was opened before there was a command that could prevent that.
+    /// This file lists them; it was opened before there was a command that could prevent that.
     Children(i64),
 }
 
-/// Makes sure that whoever can be signalled came from this process. For the first process of a namespace the kernel sees to it.
+/// Makes sure that this process can signal only its descendants. For the init process of a
+/// namespace the kernel guarantees it.
 fn everybody(has_namespace: bool) -> Reach {
     const PERMITTED: i64 = 0;
     // SAFETY: neither takes pointers, and no signal is sent.
-    let parent = unsafe { sys::call(number::KILL, [sys::call(number::GETPPID, [0; 6]) as u64, 0, 0, 0, 0, 0]) };
+    let parent = unsafe {
+        sys::call(
+            number::KILL,
+            [sys::call(number::GETPPID, [0; 6]) as u64, 0, 0, 0, 0, 0],
+        )
+    };
     if !has_namespace && parent == PERMITTED {
         fail(1, EPERM);
     }
     Reach::Everybody
 }
 
-/// Ends everything that came from this process. Orphans become its children, so nobody is left when it has none.
+/// Kills all descendants. Orphans become children, so nothing is left when there are no children.
 fn end_all(reach: Reach) {
     loop {
         match reach {
@@ -380,7 +529,7 @@ fn end_all(reach: Reach) {
             }
             Reach::Children(list) => kill_children(list),
         }
-        // One that was just being made, or has just become an orphan, is met by the next round.
+        // The next round finds processes that were just being created or orphaned.
         if reap(0).is_none() {
             return;
         }
@@ -388,7 +537,7 @@ fn end_all(reach: Reach) {
     }
 }
 
-/// The list of this process's children, to be read whenever they shall end.
+/// Opens the list of this process's children, to be read when they must be killed.
 fn open_children() -> i64 {
     const HERE: u64 = -100_i64 as u64;
     const CLOSE_ON_EXEC: u64 = 0o2_000_000;
@@ -403,10 +552,23 @@ fn open_children() -> i64 {
 
 fn kill_children(list: i64) {
     let mut text = [0_u8; 4096];
-    // SAFETY: the buffer is as long as said.
-    let count = unsafe { sys::call(number::PREAD64, [list as u64, &raw mut text as u64, text.len() as u64, 0, 0, 0]) };
+    // SAFETY: the buffer has the given length.
+    let count = unsafe {
+        sys::call(
+            number::PREAD64,
+            [
+                list as u64,
+                &raw mut text as u64,
+                text.len() as u64,
+                0,
+                0,
+                0,
+            ],
+        )
+    };
     if count < 0 {
-        // Whoever started this process is told by its end, and nobody waits for children that were not ended.
+        // The parent learns of this from the exit; waiting for children that were not killed would
+        // hang.
         exit(1);
     }
     let mut pid: u64 = 0;
@@ -423,17 +585,22 @@ fn kill_children(list: i64) {
     }
 }
 
-/// Collects one child that ended.
+/// Reaps one child.
 fn reap(how: u64) -> Option<(i64, u32)> {
     let mut status: u32 = 0;
-    // SAFETY: `status` is a place for the answer.
-    let pid = unsafe { sys::call(number::WAIT4, [u64::MAX, &raw mut status as u64, how | ALL_KINDS, 0, 0, 0]) };
+    // SAFETY: `status` is writable.
+    let pid = unsafe {
+        sys::call(
+            number::WAIT4,
+            [u64::MAX, &raw mut status as u64, how | ALL_KINDS, 0, 0, 0],
+        )
+    };
     if pid > 0 { Some((pid, status)) } else { None }
 }
 
 fn wait_for(child: i64) {
     loop {
-        // SAFETY: no status is asked for.
+        // SAFETY: no status is requested.
         let result = unsafe { sys::call(number::WAIT4, [child as u64, 0, ALL_KINDS, 0, 0, 0]) };
         if result == child || result == ECHILD {
             return;
@@ -441,19 +608,25 @@ fn wait_for(child: i64) {
     }
 }
 
-/// A descriptor that can be read when a child ended.
+/// A descriptor that becomes readable when a child ends.
 fn catch_children() -> i64 {
     let mask: u64 = 1 << (SIGCHLD - 1);
     const CLOSE_ON_EXEC: u64 = 0o2_000_000;
-    // SAFETY: the mask is as long as said.
+    // SAFETY: the mask has the given length.
     unsafe {
-        sys::call(number::RT_SIGPROCMASK, [0, &raw const mask as u64, 0, 8, 0, 0]);
-        sys::call(number::SIGNALFD4, [u64::MAX, &raw const mask as u64, 8, CLOSE_ON_EXEC, 0, 0])
+        sys::call(
+            number::RT_SIGPROCMASK,
+            [0, &raw const mask as u64, 0, 8, 0, 0],
+        );
+        sys::call(
+            number::SIGNALFD4,
+            [u64::MAX, &raw const mask as u64, 8, CLOSE_ON_EXEC, 0, 0],
+        )
     }
 }
 
 fn fork() -> i64 {
-    // SAFETY: as `fork`: a copy of this process goes on here with memory of its own.
+    // SAFETY: like `fork`: a copy of this process continues here with memory of its own.
     let child = unsafe { sys::call(number::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) };
     if child < 0 {
         fail(OWN_PROCESS, child);
@@ -463,17 +636,39 @@ fn fork() -> i64 {
 
 /// Closes the descriptors from `first` to `last`.
 fn close(first: i32, last: i32) {
-    // SAFETY: takes no pointers; nothing here uses them any more.
-    unsafe { sys::call(number::CLOSE_RANGE, [first as u64, last as u32 as u64, 0, 0, 0, 0]) };
+    // SAFETY: takes no pointers; nothing here uses the descriptors any more.
+    unsafe {
+        sys::call(
+            number::CLOSE_RANGE,
+            [first as u64, last as u32 as u64, 0, 0, 0, 0],
+        )
+    };
 }
 
-fn say(words: &[Word]) {
-    // SAFETY: the words are as long as said. A harness that is gone does not listen, and that is no matter.
-    unsafe { sys::call(number::WRITE, [STATUS as u64, words.as_ptr() as u64, size_of_val(words) as u64, 0, 0, 0]) };
+fn say(words: &[HelperReport]) {
+    // SAFETY: the reports have the given length. A harness that is gone does not read them, which
+    // does not matter.
+    unsafe {
+        sys::call(
+            number::WRITE,
+            [
+                STATUS as u64,
+                words.as_ptr() as u64,
+                size_of_val(words) as u64,
+                0,
+                0,
+                0,
+            ],
+        )
+    };
 }
 
 fn fail(step: u32, code: i64) -> ! {
-    say(&[Word { kind: FAILED, first: step, second: (-code) as u32 }]);
+    say(&[HelperReport {
+        kind: FAILED,
+        first: step,
+        second: (-code) as u32,
+    }]);
     exit(1)
 }
 

@@ -1,4 +1,4 @@
-//! The few functions that compiled code expects from a C library.
+//! The few C library functions that compiled code expects.
 
 /// # Safety
 /// As in C.
@@ -6,7 +6,8 @@
 unsafe extern "C" fn memset(to: *mut u8, value: i32, count: usize) -> *mut u8 {
     let mut at = 0;
     while at < count {
-        // SAFETY: within the caller's memory. Volatile, so that the loop is not compiled into a call of this very function.
+        // SAFETY: within the caller's memory. Volatile, so that the compiler does not turn the loop
+        // into a call of this very function.
         unsafe { to.add(at).write_volatile(value as u8) };
         at += 1;
     }
@@ -19,7 +20,8 @@ unsafe extern "C" fn memset(to: *mut u8, value: i32, count: usize) -> *mut u8 {
 unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, count: usize) -> *mut u8 {
     let mut at = 0;
     while at < count {
-        // SAFETY: within the caller's memory. Volatile, so that the loop is not compiled into a call of this very function.
+        // SAFETY: within the caller's memory. Volatile, so that the compiler does not turn the loop
+        // into a call of this very function.
         unsafe { to.add(at).write_volatile(*from.add(at)) };
         at += 1;
     }
@@ -31,13 +33,14 @@ unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, count: usize) -> *mut 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, count: usize) -> *mut u8 {
     if (to as usize) < (from as usize) {
-        // SAFETY: copying upwards is right for a target below its source.
+        // SAFETY: copying upwards is right if the target is below its source.
         return unsafe { memcpy(to, from, count) };
     }
     let mut at = count;
     while at > 0 {
         at -= 1;
-        // SAFETY: within the caller's memory. Volatile, so that the loop is not compiled into a call of this very function.
+        // SAFETY: within the caller's memory. Volatile, so that the compiler does not turn the loop
+        // into a call of this very function.
         unsafe { to.add(at).write_volatile(*from.add(at)) };
     }
     to
@@ -49,7 +52,8 @@ unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, count: usize) -> *mut
 unsafe extern "C" fn memcmp(one: *const u8, other: *const u8, count: usize) -> i32 {
     let mut at = 0;
     while at < count {
-        // SAFETY: within the caller's memory. Volatile, so that the loop is not compiled into a call of this very function.
+        // SAFETY: within the caller's memory. Volatile, so that the compiler does not turn the loop
+        // into a call of this very function.
         let (a, b) = unsafe { (one.add(at).read_volatile(), other.add(at).read_volatile()) };
         if a != b {
             return i32::from(a) - i32::from(b);

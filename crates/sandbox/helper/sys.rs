@@ -61,11 +61,13 @@ pub(crate) mod number {
 /// Makes one system call.
 ///
 /// # Safety
-/// What the pointers among the arguments lead to must be what the call expects.
-#[cfg(target_arch = "x86_64")]
+///
+/// The pointers among the arguments must point to what the call expects.
 pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
     let result: i64;
-    // SAFETY: the kernel's convention; it changes only what is named here and what the pointers lead to, which is the caller's promise.
+    // SAFETY: the kernel's calling convention; it changes only what is named here and what the
+    // pointers point to, which the caller promised.
+    #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!(
             "syscall",
@@ -75,17 +77,8 @@ pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
             options(nostack)
         );
     }
-    result
-}
-
-/// Makes one system call.
-///
-/// # Safety
-/// What the pointers among the arguments lead to must be what the call expects.
-#[cfg(target_arch = "aarch64")]
-pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
-    let result: i64;
-    // SAFETY: the kernel's convention; it changes only what is named here and what the pointers lead to, which is the caller's promise.
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!(
             "svc 0",
@@ -98,15 +91,17 @@ pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
     result
 }
 
-/// Starts a process that shares this one's memory until it executes a program, on a stack of its own that ends at `stack`. It goes on in
-/// `child` with the argument given; this one does not wait for it. No memory is copied, and none is torn down when the program is executed.
-/// Where the flags ask for a descriptor of the process, its number is written to `watched`.
+/// Starts a process that shares this one's memory until it executes a program, on a stack of its
+/// own that ends at `stack`. It continues in `child` with the argument; the caller does not wait
+/// for it. No memory is copied, and none is torn down when the program is executed. If the flags
+/// ask for a pidfd, its number is written to `watched`.
 ///
 /// # Safety
-/// The flags are those of `clone`, with shared memory among them. The stack, which ends at a multiple of 16, and what the argument leads to are
-/// left to the child until it executes a program or ends. The child uses no thread-local memory, which is its parent's.
-#[cfg(target_arch = "x86_64")]
-pub(crate) unsafe fn branch(
+///
+/// The flags are those of `clone`, including shared memory. The stack, which ends at a multiple of
+/// 16, and what the argument points to belong to the child until it executes a program or ends. The
+/// child uses no thread-local memory, which is its parent's.
+pub(crate) unsafe fn clone_vm(
     flags: u64,
     stack: u64,
     watched: u64,
@@ -114,7 +109,9 @@ pub(crate) unsafe fn branch(
     argument: u64,
 ) -> i64 {
     let result: i64;
-    // SAFETY: the parent comes back with nothing changed but the result. The child has an empty stack and never comes back.
+    // SAFETY: the parent returns with nothing changed but the result. The child has an empty stack
+    // and never returns.
+    #[cfg(target_arch = "x86_64")]
     unsafe {
         asm!(
             "syscall",
@@ -130,26 +127,8 @@ pub(crate) unsafe fn branch(
             lateout("rcx") _, lateout("r11") _,
         );
     }
-    result
-}
-
-/// Starts a process that shares this one's memory until it executes a program, on a stack of its own that ends at `stack`. It goes on in
-/// `child` with the argument given; this one does not wait for it. No memory is copied, and none is torn down when the program is executed.
-/// Where the flags ask for a descriptor of the process, its number is written to `watched`.
-///
-/// # Safety
-/// The flags are those of `clone`, with shared memory among them. The stack, which ends at a multiple of 16, and what the argument leads to are
-/// left to the child until it executes a program or ends. The child uses no thread-local memory, which is its parent's.
-#[cfg(target_arch = "aarch64")]
-pub(crate) unsafe fn branch(
-    flags: u64,
-    stack: u64,
-    watched: u64,
-    child: extern "C" fn(u64) -> !,
-    argument: u64,
-) -> i64 {
-    let result: i64;
-    // SAFETY: the parent comes back with nothing changed but the result. The child has an empty stack and never comes back.
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
     unsafe {
         asm!(
             "svc 0",
@@ -167,15 +146,17 @@ pub(crate) unsafe fn branch(
     result
 }
 
-/// Has a process that was just started begin on another processor than this one, of those that it may use. A kernel that wakes as few processors
-/// as it can puts it behind us, and there it waits for as long as we have something to do. One that began elsewhere stays where it is.
+/// Moves a process that was just started to another of its allowed processors, and then allows all
+/// of them again. A kernel that wakes as few processors as possible queues it behind the caller,
+/// where it waits for as long as the caller is busy. Once moved, it stays there.
 ///
-/// What it starts before this returns may be kept to the others, and has to see to that itself.
+/// What it starts before this returns may be restricted to the other processors, and must undo that
+/// itself.
 pub(crate) fn begin_elsewhere(pid: i64, all: &[u64]) {
     const WORDS: usize = 128;
     const BITS: usize = 64;
     let (mut others, mut here) = ([0_u64; WORDS], 0_u32);
-    // SAFETY: it is a place for the answer.
+    // SAFETY: `here` is writable.
     unsafe { call(number::GETCPU, [&raw mut here as u64, 0, 0, 0, 0, 0]) };
     let (word, bit) = (here as usize / BITS, here as usize % BITS);
     let (mut at, mut is_one) = (0, false);
@@ -188,15 +169,16 @@ pub(crate) fn begin_elsewhere(pid: i64, all: &[u64]) {
         is_one |= others[at] != 0;
         at += 1;
     }
-    // Where there is no other, the kernel refuses the first, and all stays as it was.
+    // If there is no other processor, the kernel refuses the first call, and nothing changes.
     if is_one && keep_to(pid, &others[..at]) >= 0 {
         keep_to(pid, all);
     }
 }
 
-/// Keeps a process to a set of processors; gives what the kernel says. One is told by 0 to keep to them itself.
+/// Restricts a process to a set of processors and returns the kernel's answer; 0 means the caller
+/// itself.
 pub(crate) fn keep_to(pid: i64, set: &[u64]) -> i64 {
-    // SAFETY: the set is as long as said, and it is only read.
+    // SAFETY: the set has the given length, and is only read.
     unsafe {
         call(
             number::SCHED_SETAFFINITY,

@@ -1,6 +1,8 @@
-//! Everything that touches the world for a tool. The only `unsafe` code and the only process start.
+//! Everything that touches the world for a tool. The only crate with `unsafe` code, and the only
+//! one that starts processes.
 
 pub mod file;
+mod lock;
 pub mod network;
 pub mod plan;
 pub mod process;

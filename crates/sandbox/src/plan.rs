@@ -1,6 +1,7 @@
 //! What one call may touch.
 //!
-//! The harness computes a plan from the layers of policy and narrows it by the tool. Nothing that a model sends changes it.
+//! The harness computes a plan from the layers of policy and narrows it by the tool. Nothing that a
+//! model sends changes it.
 
 use crate::network::Domains;
 use std::path::PathBuf;
@@ -23,43 +24,47 @@ pub struct Plan {
 
 /// Which files a process sees, and which it may change.
 ///
-/// Hidden on every machine: homes, `/root`, `/run`, `/tmp` (a private one takes its place), credentials. Read-only on every machine:
-/// everything else outside the workspace, and the files that govern calls inside it.
+/// Hidden on every machine: homes, `/root`, `/run`, `/tmp` (a private one takes its place),
+/// credentials. Read-only on every machine: everything else outside the workspace, and the files
+/// inside it that are protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
-    /// The project, absolute: what governs calls is known by its path from here. The workspace, or a folder around it.
+    /// The project, absolute: the workspace, or a folder around it. Protected names are relative to
+    /// it.
     pub project: PathBuf,
     /// The workspace: an absolute path without links.
     pub workspace: PathBuf,
     /// What may be done in it.
     pub access: Access,
-    /// When it may be written: the only places below it that may, absolute and without links; empty means all of it.
+    /// The only places below the workspace that may be written, absolute and without links; empty
+    /// means all of it.
     pub only: Vec<PathBuf>,
-    /// More places that are hidden, absolute.
+    /// More hidden places, absolute.
     pub hidden: Vec<PathBuf>,
-    /// Places inside hidden ones that may be read all the same, absolute and without links: a toolchain in somebody's home.
+    /// Readable places inside hidden ones, absolute and without links: a toolchain in a home.
     pub readable: Vec<PathBuf>,
-    /// Places outside the workspace that may be written, absolute and without links.
+    /// Writable places outside the workspace, absolute and without links.
     pub writable: Vec<PathBuf>,
-    /// The home of whoever runs the harness: hidden as all homes are, also where the machine's list of users does not name it.
+    /// The home of the user who runs the harness: hidden like all homes, even if `/etc/passwd` does
+    /// not list it.
     pub home: Option<PathBuf>,
 }
 
 /// What may be done in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// It is not seen.
+    /// It is invisible.
     Hidden,
-    /// It is read.
+    /// It may be read.
     Read,
-    /// It is read and written.
+    /// It may be read and written.
     Write,
 }
 
 /// Which programs may be executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Programs {
-    /// Any that can be seen.
+    /// Any that is visible.
     Any,
     /// These, as absolute paths without links.
     Only(Vec<PathBuf>),
@@ -68,9 +73,9 @@ pub enum Programs {
 /// Which hosts may be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// None at all.
+    /// None.
     None,
-    /// Those of a list.
+    /// The hosts of a list.
     Allowed(Domains),
 }
 
@@ -87,9 +92,9 @@ pub struct Limits {
     pub processes: u64,
     /// The largest file that may be written.
     pub file_bytes: u64,
-    /// What the private `/tmp` holds.
+    /// The size of the private `/tmp`.
     pub tmp_bytes: u64,
-    /// Bytes of each output stream that are kept in memory, half of them from its start and half from its end.
+    /// Bytes of each output stream kept in memory, half from its start and half from its end.
     pub output_bytes: u64,
     /// Bytes of output after which the processes are killed.
     pub flood_bytes: u64,

@@ -1,8 +1,8 @@
-//! How strongly this machine contains a command, and what held in one run.
+//! How strongly this machine contains a command, and what was enforced in one run.
 
 use std::fmt;
 
-/// How a command is contained.
+/// How strongly a command is contained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
     /// Namespaces, with Landlock and a system call filter inside.
@@ -23,16 +23,16 @@ impl fmt::Display for Tier {
     }
 }
 
-/// What held a limit.
+/// What enforced a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mechanism {
-    /// A control group of the second version: all processes together.
+    /// A cgroup v2: all processes together.
     Cgroup2,
-    /// A control group of the first version: all processes together.
+    /// A cgroup v1: all processes together.
     Cgroup1,
-    /// Resource limits, which count each process for itself.
+    /// Resource limits, which count each process separately.
     Rlimit,
-    /// A file system of its own size.
+    /// A file system of limited size.
     Tmpfs,
     /// Nothing.
     None,
@@ -52,40 +52,41 @@ impl fmt::Display for Mechanism {
 
 /// What the kernel enforced for one command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Enforced {
+pub struct Enforcement {
     /// The tier.
     pub tier: Tier,
-    /// What kept it to its files: `namespaces, landlock`, `landlock`, `none`.
+    /// What confined it to its files: `namespaces, landlock`, `landlock`, `none`.
     pub files: &'static str,
-    /// What kept it from the network: `namespace`, `relay` (a namespace whose traffic the harness judges), `seccomp`, `none`.
+    /// What cut it off from the network: `namespace`, `relay` (a namespace whose traffic the
+    /// harness judges), `seccomp`, `none`.
     pub network: &'static str,
-    /// What held the memory.
+    /// What limited memory.
     pub memory: Mechanism,
-    /// What held the processor time.
+    /// What limited processor time.
     pub cpu: Mechanism,
-    /// What held the number of processes.
+    /// What limited the number of processes.
     pub processes: Mechanism,
-    /// What held the private `/tmp`.
+    /// What limited the private `/tmp`.
     pub tmp: Mechanism,
     /// The user it ran as.
     pub user: u32,
-    /// What was asked for and could not be given, as sentences.
+    /// What the plan asked for and this machine could not give, as sentences.
     pub weaker: Vec<String>,
 }
 
-/// What this machine offers, for a person who wants to know.
+/// What this machine offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct SandboxReport {
     /// The tier in use.
     pub tier: Tier,
     /// Each layer, strongest first.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LayerReport>,
 }
 
 /// One mechanism of containment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layer {
-    /// What it is called.
+pub struct LayerReport {
+    /// Its name.
     pub name: &'static str,
     /// Whether it works here.
     pub works: bool,

@@ -4,7 +4,7 @@ use crate::arguments::CallArguments;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::{self, LogLine, Output, TypedCall, paint, plain, style};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Args;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -32,11 +32,7 @@ pub(crate) struct CallArgs {
 }
 
 impl CallArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let engine = match (self.events, self.json) {
             (true, _) => project.open_with(Arc::new(EventPrinter)).await?,
             (false, true) => project.open().await?,

@@ -16,6 +16,7 @@ use tool_harness::engine::Engine;
 use tool_harness::event::{Delivery, Event, EventRef, Sink};
 use tool_harness::refusal::Code;
 use tool_harness::result::ToolResult;
+use tool_harness::stage::Stage;
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {}
@@ -69,7 +70,7 @@ fn scenes() -> Vec<Scene> {
             tool: "count_words",
             args: json!({"text": "small tools, well governed"}),
             expected: Ok(json!({"words": 4})),
-            moral: "every call takes the same five stages",
+            moral: "every call takes the same six stages",
         },
         Scene {
             title: "wrong arguments",
@@ -191,7 +192,7 @@ async fn play(
     call.cancel = cancel.clone().into();
     let result = engine.call(call).await;
     let events = events.take();
-    output.print(&format!("   {}", stages(&events, &result)))?;
+    output.print(&format!("   {}", stages(&result)))?;
     for event in events
         .iter()
         .filter(|event| event.name == "hook.decided" || event.name == "file.denied")
@@ -242,23 +243,14 @@ fn command_line(tool: &str, args: &Value) -> String {
     words.join(" ")
 }
 
-/// The five stages, each with a mark for how far the call came.
-fn stages(events: &[Event], result: &ToolResult) -> String {
-    const STAGES: [&str; 5] = ["admit", "authorize", "before", "execute", "finish"];
-    let started = events.iter().any(|event| event.name == "tool.started");
-    let stopped = result.error.as_ref().map(|refusal| match refusal.code {
-        Code::HookBlocked | Code::HookFailed | Code::ApprovalDenied | Code::ApprovalTimeout => {
-            "before"
-        }
-        Code::Denied | Code::Unsupported => "authorize",
-        _ if started => "execute",
-        _ => "admit",
-    });
-    let reached = stopped.and_then(|stage| STAGES.iter().position(|&name| name == stage));
-    let marked = STAGES.iter().enumerate().map(|(at, stage)| match reached {
-        Some(end) if at == end => format!("{stage} {}", paint(style::BAD, "✗")),
-        // A call whose body fails still goes through `finish`.
-        Some(end) if at > end && STAGES[end] != "execute" => {
+/// The stages, each with a mark for how far the call came.
+fn stages(result: &ToolResult) -> String {
+    // A call whose body fails still goes through `finish`.
+    let refused = result.error.as_ref();
+    let stopped = refused.map(|refusal| refusal.stage.unwrap_or(Stage::Execute));
+    let marked = Stage::ALL.iter().map(|stage| match stopped {
+        Some(end) if *stage == end => format!("{stage} {}", paint(style::BAD, "✗")),
+        Some(end) if *stage > end && end != Stage::Execute => {
             paint(style::QUIET, &format!("{stage} ·"))
         }
         _ => format!("{stage} {}", paint(style::GOOD, "✓")),

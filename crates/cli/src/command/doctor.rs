@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::output::{Output, paint, style};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Args;
 use serde_json::{Value, json};
 use tool_harness::containment::Containment;
@@ -10,7 +10,7 @@ use tool_harness::diagnostic::Severity;
 use tool_harness::outside::Machine;
 use tool_harness::plan::{plan_lines, plan_to_json};
 use tool_harness_sandbox::process::Sandbox;
-use tool_harness_sandbox::tier::{Layer, Report, Tier};
+use tool_harness_sandbox::tier::{LayerReport, SandboxReport, Tier};
 
 /// A gap that harness cannot close.
 const CLIENT_TIMEOUT: &str = "a client whose hook times out runs its call; harness decides within 20 s, so keep the client's hook timeout above that";
@@ -23,11 +23,7 @@ pub(crate) struct DoctorArgs {
 }
 
 impl DoctorArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let machine = Machine::default();
         let sandbox = machine.sandbox(Containment::On);
         let scripts = tool_harness::worker::try_start().await;
@@ -106,7 +102,7 @@ fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &ProjectSumma
     lines
 }
 
-fn meaning(report: &Report) -> &'static str {
+fn meaning(report: &SandboxReport) -> &'static str {
     let has_landlock = report
         .layers
         .iter()
@@ -125,7 +121,7 @@ fn meaning(report: &Report) -> &'static str {
     }
 }
 
-fn layer_document(layer: &Layer) -> Value {
+fn layer_document(layer: &LayerReport) -> Value {
     let mut document = json!({"name": layer.name, "works": layer.works, "detail": layer.detail});
     if let Some(fix) = &layer.fix {
         document["fix"] = json!(fix);
@@ -148,7 +144,7 @@ enum ProjectSummary {
 }
 
 impl ProjectSummary {
-    async fn of(project: &ProjectArg) -> Self {
+    async fn of(project: &Project) -> Self {
         let engine = match project.load().await {
             Ok(engine) => engine,
             Err(problem) => return Self::None(problem.to_string()),

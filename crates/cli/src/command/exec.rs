@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, UsageError};
 use crate::output::{Output, paint, plain, style};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use anyhow::Context as _;
 use clap::Args;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tool_harness::outside::Machine;
 use tool_harness::redact::{self, Redactor};
 use tool_harness_sandbox::process::{
-    self, Command, End, Finished, SandboxError, Standard, Stdin, Stream, was_closed,
+    self, Command, CommandOutcome, End, SandboxError, Stdin, Stream, was_closed,
 };
 
 /// A shell's exit code for a program that does not exist.
@@ -54,11 +54,7 @@ pub(crate) struct ExecArgs {
 }
 
 impl ExecArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let engine = project.open_plan().await?;
         let mut plan = engine
             .plan(None)
@@ -77,7 +73,7 @@ impl ExecArgs {
         };
         let machine = Machine::default();
         let sandbox = machine.sandbox(engine.default_view().sandbox.containment);
-        process::last_call();
+        process::announce_last_call();
         let writing = forward_output(from_command, engine.redactor(), &cancel);
         let deadline = tokio::time::Instant::now() + plan.limits.deadline;
         let finished = sandbox.run(&plan, command, cancel.clone()).await;
@@ -98,7 +94,7 @@ impl ExecArgs {
         match finished {
             // As any program in a pipeline whose reader has closed it.
             Ok(_) if written == Forwarding::ReaderGone => Ok(by_signal(SIGPIPE)),
-            Ok(Finished {
+            Ok(CommandOutcome {
                 end: End::Cancelled,
                 ..
             }) => Ok(end.exit()),
@@ -140,7 +136,7 @@ enum Forwarding {
 fn exit_soon(exit: Exit) -> Exit {
     std::thread::spawn(move || {
         std::thread::sleep(FLUSH_TIMEOUT);
-        process::settle(FLUSH_TIMEOUT);
+        process::wait_for_cleanup(FLUSH_TIMEOUT);
         exit.at_once()
     });
     exit
@@ -148,7 +144,11 @@ fn exit_soon(exit: Exit) -> Exit {
 
 /// The exit code of a command that ended. Why harness killed it, or denied it something, goes to
 /// standard error.
-fn ended(finished: &Finished, redactor: &Redactor, output: &mut Output) -> anyhow::Result<Exit> {
+fn ended(
+    finished: &CommandOutcome,
+    redactor: &Redactor,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
     for denial in &finished.denials {
         // The denial quotes the command, which may contain secrets.
         let clean = |text: &str| plain(&redactor.text(text)).to_string();
@@ -283,11 +283,11 @@ fn reader_gone(problem: io::Error) -> io::Result<Forwarding> {
 }
 
 fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
-    let (standard, name) = match stream {
-        Stream::Out => (Standard::Out, "standard output is closed"),
-        Stream::Err => (Standard::Err, "standard error is closed"),
+    let name = match stream {
+        Stream::Out => "standard output is closed",
+        Stream::Err => "standard error is closed",
     };
-    if !bytes.is_empty() && was_closed(standard) {
+    if !bytes.is_empty() && was_closed(stream) {
         return Err(io::Error::other(name));
     }
     match stream {

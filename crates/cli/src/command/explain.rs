@@ -4,10 +4,11 @@ use crate::arguments::CallArguments;
 use crate::exit::{Exit, UsageError};
 use crate::interrupt;
 use crate::output::{self, Output, who_can_act};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Args;
 use serde_json::{Value, json};
-use tool_harness::check::{self, RULES, Rule};
+use tool_harness::check::{self, rules};
+use tool_harness::diagnostic::Rule;
 use tool_harness::refusal::Code;
 
 #[derive(Args)]
@@ -23,11 +24,7 @@ pub(crate) struct ExplainArgs {
 }
 
 impl ExplainArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         if let Some(page) = CodePage::of(&self.subject)? {
             if !self.arguments.is_empty() {
                 return Err(UsageError::new(format!(
@@ -61,16 +58,15 @@ impl ExplainArgs {
 
 /// The meaning of a code.
 enum CodePage {
-    Diagnostic(&'static Rule),
+    Diagnostic(Rule),
     Refusal(Code),
 }
 
 impl CodePage {
     /// The page of a code; none for a word that can only be a tool's name.
     fn of(word: &str) -> Result<Option<Self>, UsageError> {
-        if let Some(rule) = RULES
-            .iter()
-            .find(|rule| rule.code.eq_ignore_ascii_case(word) && is_code(word))
+        if let Some(rule) =
+            rules().find(|rule| rule.code.eq_ignore_ascii_case(word) && is_code(word))
         {
             return Ok(Some(Self::Diagnostic(rule)));
         }
@@ -80,8 +76,7 @@ impl CodePage {
         if !is_code(word) {
             return Ok(None);
         }
-        let known: Vec<&str> = RULES
-            .iter()
+        let known: Vec<&str> = rules()
             .map(|rule| rule.code)
             .chain(Code::ALL.iter().map(|code| code.text()))
             .collect();

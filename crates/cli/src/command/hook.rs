@@ -4,7 +4,7 @@ use crate::client::ClientSpec;
 use crate::exit::Exit;
 use crate::hook;
 use crate::output::Output;
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Args;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ pub(crate) struct HookArgs {
 
 impl HookArgs {
     /// Runs on one thread: a runtime with more would only take longer to start.
-    pub(crate) fn run(self, project: &ProjectArg, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         // A worker takes longer to start than all the rest, so it starts first, while there is one
         // thread. If this fails, the engine starts one when it needs it.
         let worker = hook::has_hooks(self.client, project)

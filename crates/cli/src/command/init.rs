@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::project::ProjectArg;
+use crate::project::Project;
 use crate::scaffold;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(crate) struct InitArgs {
 }
 
 impl InitArgs {
-    pub(super) fn run(self, project: &ProjectArg, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let target = self
             .folder
             .as_deref()

@@ -3,7 +3,7 @@
 use super::list::{OfferedTools, blocked_event, hook_documents, tool_documents};
 use crate::exit::{Exit, UsageError};
 use crate::output::{self, Output, Table, paint, plain, style};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -27,11 +27,7 @@ pub(crate) struct InspectArgs {
 }
 
 impl InspectArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let path = project.find()?;
         let engine = project.load().await?;
         if let Some(name) = &self.tool {

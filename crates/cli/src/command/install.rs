@@ -5,7 +5,7 @@ use crate::exit::{Exit, UsageError};
 use crate::install::{FileChange, InstallContext, InstallPlan, Scope};
 use crate::open::{self, environment};
 use crate::output::{Output, count, paint, plain, style};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use crate::scaffold;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub(crate) struct InstallArgs {
 }
 
 impl InstallArgs {
-    pub(super) fn run(self, project: &ProjectArg, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let client = self.client;
         let scope = match self.scope {
             Some(scope) if !client.scopes.contains(&scope) => {

@@ -3,7 +3,7 @@
 use super::tools::first_sentence;
 use crate::exit::Exit;
 use crate::output::{Output, Table};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -33,11 +33,7 @@ enum ListKind {
 }
 
 impl ListArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let engine = project.open().await?;
         let (tools, hooks) = (self.what != ListKind::Hooks, self.what != ListKind::Tools);
         if self.json {

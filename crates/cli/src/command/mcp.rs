@@ -5,7 +5,7 @@ use crate::interrupt;
 use crate::mcp;
 use crate::open;
 use crate::output::Output;
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Args;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -20,18 +20,14 @@ pub(crate) struct McpArgs {
 }
 
 impl McpArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let routes = Arc::new(mcp::ProgressRoutes::default());
         let builder = open::builder(&project.find()?)
             .sink(Arc::clone(&routes) as _)
             .sink(Arc::new(mcp::ScriptLog));
         let live = Live::load(builder).await?;
-        open::running(&live.engine())?;
-        open::offering(&live.engine())?;
+        open::ensure_root_is_sound(&live.engine())?;
+        open::ensure_surface_is_sound(&live.engine())?;
         if io::stdin().is_terminal() {
             output.say("serving MCP over standard input and output, for a client that starts this program; Ctrl-D ends it")?;
         }

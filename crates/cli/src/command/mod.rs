@@ -22,7 +22,7 @@ mod version;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::Output;
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Subcommand;
 use std::time::Duration;
 use tool_harness_sandbox::process;
@@ -74,7 +74,7 @@ impl Command {
         matches!(self, Self::Hook(_))
     }
 
-    pub(crate) fn run(self, project: &ProjectArg, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         match self {
             Self::Init(command) => command.run(project, output),
             Self::New(command) => command.run(output),
@@ -112,7 +112,7 @@ fn on_plain_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyh
         .enable_all()
         .build()?;
     let ended = runtime.block_on(command);
-    process::settle(SETTLE);
+    process::wait_for_cleanup(SETTLE);
     runtime.shutdown_timeout(Duration::from_millis(200));
     ended
 }

@@ -88,26 +88,21 @@ impl CheckArgs {
 /// The name that findings use for the file, and its text.
 fn read(file: &str) -> Result<(String, String), UsageError> {
     let failed = |problem: io::Error| UsageError::new(format!("cannot read `{file}`: {problem}"));
-    let mut bytes = Vec::new();
-    let name = if file == "-" {
-        io::stdin()
-            .lock()
-            .take(MAX_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
-        "stdin"
+    let (name, input): (&str, Box<dyn Read>) = if file == "-" {
+        ("stdin", Box::new(io::stdin()))
     } else {
         let opened = std::fs::File::open(file).map_err(failed)?;
-        opened
-            .take(MAX_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
-        Path::new(file)
-            .strip_prefix("./")
-            .ok()
-            .and_then(Path::to_str)
-            .unwrap_or(file)
+        let below = Path::new(file).strip_prefix("./").ok();
+        (
+            below.and_then(Path::to_str).unwrap_or(file),
+            Box::new(opened),
+        )
     };
+    let mut bytes = Vec::new();
+    input
+        .take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(
             UsageError::new(format!("`{file}` is longer than {MAX_BYTES} bytes"))

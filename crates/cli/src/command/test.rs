@@ -4,7 +4,7 @@ use crate::example::{self, ExampleOutcome};
 use crate::exit::{Exit, UsageError};
 use crate::interrupt;
 use crate::output::{Output, paint, plain, style};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -24,11 +24,7 @@ pub(crate) struct TestArgs {
 }
 
 impl TestArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let started = Instant::now();
         let engine = project.open().await?;
         let cancel = interrupt::cancelled_by_signals();

@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use crate::open;
 use crate::output::{self, Output, Table};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tool_harness::call::DEFAULT_MODE;
@@ -58,15 +58,11 @@ impl ToolsFormat {
 }
 
 impl ToolsArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let engine = project.open().await?;
         let surface = engine.surface(&self.mode)?;
         if let Some(format) = self.format.of_provider() {
-            open::offering(&engine)?;
+            open::ensure_surface_is_sound(&engine)?;
             let mut exported = export::export(&surface, format);
             if self.json {
                 exported.diagnostics.extend(worth_saying(&engine));

@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use crate::fix;
 use crate::output::{self, CheckReport, Output, ReportArgs};
-use crate::project::ProjectArg;
+use crate::project::Project;
 use clap::Args;
 use std::time::Instant;
 
@@ -18,11 +18,7 @@ pub(crate) struct ValidateArgs {
 }
 
 impl ValidateArgs {
-    pub(super) async fn run(
-        self,
-        project: &ProjectArg,
-        output: &mut Output,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
         let started = Instant::now();
         let mut engine = project.load().await?;
         if self.fix {

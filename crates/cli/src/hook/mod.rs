@@ -6,7 +6,7 @@ mod project;
 
 use crate::client::{Amendment, CallPhase, ClientSpec, HookProtocol};
 use crate::open;
-use crate::project::ProjectArg;
+use crate::project::Project;
 use anyhow::{Context as _, bail};
 use message::{Message, ToolUse};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ impl ClientSpec {
 
 /// Whether the folder the client was started in has hooks, as far as its message is not needed to
 /// tell.
-pub(crate) fn has_hooks(client: &ClientSpec, project: &ProjectArg) -> bool {
+pub(crate) fn has_hooks(client: &ClientSpec, project: &Project) -> bool {
     let projects = client
         .protocol()
         .and_then(|protocol| project::governing(protocol, project, None));
@@ -102,7 +102,7 @@ impl Sink for HookWarnings {
 /// goes on as its own permissions say; an error means that the call must not run.
 pub(crate) async fn answer(
     client: &ClientSpec,
-    project: &ProjectArg,
+    project: &Project,
     input: impl Read,
     mut worker: Option<WorkerProcess>,
 ) -> anyhow::Result<Option<Value>> {

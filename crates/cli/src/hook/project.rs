@@ -2,7 +2,7 @@
 
 use crate::client::HookProtocol;
 use crate::open;
-use crate::project::{self, ProjectArg};
+use crate::project::{self, Project};
 use anyhow::{Context as _, bail};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const RULES: [&str; 3] = [".harness", ".harness/hooks", ".harness/clients"];
 /// projects judge too: a project inside another cannot escape its rules.
 pub(super) fn governing(
     protocol: &HookProtocol,
-    project: &ProjectArg,
+    project: &Project,
     cwd: Option<&Path>,
 ) -> anyhow::Result<Vec<PathBuf>> {
     if project.named().is_some() {

@@ -40,12 +40,9 @@ pub(super) fn line(input: &mut impl BufRead, max: usize) -> io::Result<Option<Li
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
-        if available.is_empty() {
-            return Ok(any.then_some(if too_long {
-                Line::TooLong
-            } else {
-                Line::Whole(line)
-            }));
+        let is_over = available.is_empty();
+        if is_over && !any {
+            return Ok(None);
         }
         any = true;
         let end = available.iter().position(|&byte| byte == b'\n');
@@ -58,7 +55,7 @@ pub(super) fn line(input: &mut impl BufRead, max: usize) -> io::Result<Option<Li
         }
         let used = part.len() + usize::from(end.is_some());
         input.consume(used);
-        if end.is_some() {
+        if is_over || end.is_some() {
             return Ok(Some(if too_long {
                 Line::TooLong
             } else {

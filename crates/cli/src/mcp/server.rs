@@ -29,6 +29,18 @@ use tool_harness::result::ToolResult;
 /// How long a client may cache an answer, in milliseconds; files can change at any time.
 const FRESH_MS: u64 = 1000;
 
+/// Says how long a client may cache a result, which only the latest revision can express.
+macro_rules! cached {
+    ($result:expr, $revision:expr, $ms:expr) => {
+        match $revision {
+            Revision::AnyJson => $result
+                .with_ttl_ms($ms)
+                .with_cache_scope(CacheScope::Private),
+            Revision::Objects | Revision::Early => $result,
+        }
+    };
+}
+
 /// One connection, which is one session.
 pub(super) struct McpServer {
     pub(super) mode: String,
@@ -153,12 +165,7 @@ impl ServerHandler for McpServer {
             ));
         }
         let tools = ListToolsResult::with_all_items(self.listing().tools(revision));
-        Ok(match revision {
-            Revision::AnyJson => tools
-                .with_ttl_ms(FRESH_MS)
-                .with_cache_scope(CacheScope::Private),
-            Revision::Objects | Revision::Early => tools,
-        })
+        Ok(cached!(tools, revision, FRESH_MS))
     }
 
     async fn call_tool(
@@ -247,13 +254,8 @@ impl ServerHandler for McpServer {
         let resources = ListResourcesResult::with_all_items(
             resources::blocking(move || resources::list(&blobs)).await?,
         );
-        Ok(match revision {
-            // Never cached: it must include what was just stored.
-            Revision::AnyJson => resources
-                .with_ttl_ms(0)
-                .with_cache_scope(CacheScope::Private),
-            Revision::Objects | Revision::Early => resources,
-        })
+        // Not cached: the list must include what was just stored.
+        Ok(cached!(resources, revision, 0))
     }
 
     async fn read_resource(
@@ -265,13 +267,7 @@ impl ServerHandler for McpServer {
         let blobs = self.listing().engine.blobs(&self.session_id);
         let contents = resources::blocking(move || resources::read(&blobs, &request.uri)).await?;
         let read = ReadResourceResult::new(vec![contents]);
-        Ok(match revision {
-            Revision::AnyJson => read
-                .with_ttl_ms(FRESH_MS)
-                .with_cache_scope(CacheScope::Private),
-            Revision::Objects | Revision::Early => read,
-        }
-        .into())
+        Ok(cached!(read, revision, FRESH_MS).into())
     }
 
     async fn list_resource_templates(
@@ -282,12 +278,7 @@ impl ServerHandler for McpServer {
         let template = ResourceTemplate::new(format!("{ADDRESS}{{id}}"), "artifact")
             .with_description("what was left out of a long result");
         let templates = ListResourceTemplatesResult::with_all_items(vec![template]);
-        Ok(match revision(&context)? {
-            Revision::AnyJson => templates
-                .with_ttl_ms(FRESH_MS)
-                .with_cache_scope(CacheScope::Private),
-            Revision::Objects | Revision::Early => templates,
-        })
+        Ok(cached!(templates, revision(&context)?, FRESH_MS))
     }
 
     async fn complete(

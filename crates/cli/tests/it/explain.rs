@@ -347,7 +347,7 @@ async fn explain_shows_what_each_hook_decided() {
         let before = explained
             .stages
             .iter()
-            .find(|stage| stage.stage == "before")
+            .find(|stage| stage.stage == tool_harness::stage::Stage::Before)
             .expect("the stage");
         let lines: Vec<&str> = before
             .lines

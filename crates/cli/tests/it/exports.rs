@@ -4,7 +4,7 @@ use crate::support::Project;
 use crate::support::program::{harness, repository};
 use serde_json::json;
 use std::collections::BTreeSet;
-use tool_harness::check::{Check, RULES};
+use tool_harness::check::Phase;
 use tool_harness::view::export::{Format, export};
 
 #[test]
@@ -23,9 +23,10 @@ fn the_governed_example_is_written_for_every_provider() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_rule_of_the_exports_is_shown_by_its_example() {
-    for rule in RULES
-        .iter()
-        .filter(|rule| matches!(rule.check, Check::WhileExporting) && !rule.bad.is_empty())
+    for rule in Phase::Exporting
+        .rules()
+        .into_iter()
+        .filter(|rule| !rule.bad.is_empty())
     {
         for (files, expected) in [(rule.bad, vec![rule.code]), (rule.good, vec![])] {
             let surface = Project::new(files)
@@ -50,8 +51,9 @@ async fn each_rule_of_the_exports_is_shown_by_its_example() {
 
 #[test]
 fn what_does_not_fit_is_said_and_a_missing_tool_fails() {
-    let rule = RULES
-        .iter()
+    let rule = Phase::Exporting
+        .rules()
+        .into_iter()
         .find(|rule| rule.code == "EXPORT_PARAMETER_NAME")
         .expect("the rule");
     let project = Project::new(rule.bad);

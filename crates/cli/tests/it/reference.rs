@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use tool_harness::artifact::fields::fields_of;
-use tool_harness::artifact::shape::{Field, Shape, Status};
-use tool_harness::artifact::{ArtifactKind, json_schema, unsupported_fields};
+use tool_harness::artifact::shape::{Field, FieldStatus, Shape};
+use tool_harness::artifact::{ArtifactKind, fields_of, json_schema, unsupported_fields};
 use tool_harness::builtin::{Body, Builtin, MODULES, Module, Scope, full_name};
-use tool_harness::check::{RULES, index, page};
+use tool_harness::check::{index, page, rules};
 use tool_harness::event::EVENTS;
 use tool_harness::hook_event::{HOOK_EVENTS, Keys};
 use tool_harness::native::{CLIENTS, MAPS, Served, Split};
@@ -33,8 +32,8 @@ fn every_reference_page_says_what_the_code_says() {
     pages.insert("reference/refusals.md".into(), refusals_page());
     pages.insert("reference/cli.md".into(), cli_page());
     pages.insert("reference/clients.md".into(), clients_page());
-    for rule in RULES {
-        pages.insert(format!("diagnostics/{}.md", rule.code), page(rule));
+    for rule in rules() {
+        pages.insert(format!("diagnostics/{}.md", rule.code), page(&rule));
     }
     pages.insert("diagnostics/README.md".into(), index());
     pages.insert(
@@ -128,12 +127,12 @@ fn rows(fields: &[Field], path: &str, text: &mut String) {
             format!("{path}.{}", field.name)
         };
         let status = match field.status {
-            Status::Enforced => String::new(),
-            Status::Unsupported => {
+            FieldStatus::Enforced => String::new(),
+            FieldStatus::Unsupported => {
                 " **Not enforced yet: calls are refused as `tool.unsupported`.**".into()
             }
-            Status::Idle => " *Has no effect yet.*".into(),
-            Status::Partly(forms) => {
+            FieldStatus::Idle => " *Has no effect yet.*".into(),
+            FieldStatus::Partly(forms) => {
                 format!(
                     " **Not enforced yet, so calls are refused:** {}.",
                     forms

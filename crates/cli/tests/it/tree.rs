@@ -208,3 +208,161 @@ fn no_file_names_a_registry_host() {
         );
     }
 }
+
+/// The modules of core, lowest first. A module imports only those above it in this list.
+const LAYERS: [&str; 42] = [
+    // Vocabulary: what everything may use.
+    "number",
+    "path",
+    "pattern",
+    "span",
+    "nearest",
+    "isolate",
+    "depth",
+    "containment",
+    "effect",
+    "digest",
+    "id",
+    "control",
+    "stage",
+    "content",
+    "refusal",
+    "diagnostic",
+    "facts",
+    "hook_event",
+    "result",
+    "message",
+    "event",
+    "slots",
+    // What the stages use.
+    "schema",
+    "redact",
+    "store",
+    "call",
+    "outside",
+    "worker",
+    // Text to artifacts to diagnostics.
+    "native",
+    "artifact",
+    "surface",
+    "builtin",
+    "client",
+    "check",
+    // What is loaded, and what a mode makes of it.
+    "rule",
+    "plan",
+    "tool",
+    "registry",
+    "middleware",
+    "host",
+    "view",
+    // A call, and the front.
+    "run",
+];
+
+#[test]
+fn imports_in_core_point_one_way() {
+    let src = root().join("crates/core/src");
+    let order: Vec<&str> = LAYERS.into_iter().chain(["engine"]).collect();
+    let rank = |module: &str| order.iter().position(|name| *name == module);
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    let mut backward = Vec::new();
+    for path in files {
+        let file = path
+            .strip_prefix(&src)
+            .expect("below src")
+            .to_string_lossy()
+            .into_owned();
+        let module = file
+            .split('/')
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches(".rs");
+        if module == "lib" || file.contains("/tests") {
+            continue;
+        }
+        let own = rank(module).unwrap_or_else(|| panic!("`{module}` has no rank in LAYERS"));
+        let text = std::fs::read_to_string(&path).expect("text");
+        for import in imports(&text, !file.contains('/')) {
+            match rank(&import) {
+                Some(other) if other > own => backward.push(format!("{file} imports {import}")),
+                _ => {}
+            }
+        }
+    }
+    assert!(backward.is_empty(), "{backward:#?}");
+}
+
+/// The top-level modules that the code of a file names, its tests left out.
+fn imports(text: &str, is_top_level: bool) -> Vec<String> {
+    let code = text
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default();
+    let code: String = code
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    let mut found = Vec::new();
+    let roots: &[&str] = if is_top_level {
+        &["crate::", "super::"]
+    } else {
+        &["crate::"]
+    };
+    for root in roots {
+        for (at, _) in code.match_indices(root) {
+            let rest = &code[at + root.len()..];
+            match rest.strip_prefix('{') {
+                None => found.push(word(rest)),
+                Some(list) => found.extend(first_words(list)),
+            }
+        }
+    }
+    found
+}
+
+/// The first word of each entry of a `{…}` list of imports.
+fn first_words(list: &str) -> Vec<String> {
+    let (mut depth, mut words, mut is_start) = (0, Vec::new(), true);
+    for (at, letter) in list.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => is_start = true,
+            _ if letter.is_whitespace() => {}
+            _ if is_start && depth == 0 => {
+                words.push(word(&list[at..]));
+                is_start = false;
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
+fn word(text: &str) -> String {
+    let is_part = |letter: &char| letter.is_alphanumeric() || *letter == '_';
+    text.chars().take_while(is_part).collect()
+}
+
+#[test]
+fn a_backward_import_is_seen_however_it_is_written() {
+    for (text, expected) in [
+        ("use crate::run::Context;\n", vec!["run"]),
+        (
+            "use crate::{effect::Effects, run::{self, Context}, span};\n",
+            vec!["effect", "run", "span"],
+        ),
+        ("fn f() { crate::engine::load(); }\n", vec!["engine"]),
+        ("// crate::run is above\n", vec![]),
+        (
+            "#[cfg(test)]\nmod tests {\n    use crate::run::Context;\n}\n",
+            vec![],
+        ),
+    ] {
+        assert_eq!(imports(text, false), expected, "{text}");
+    }
+}

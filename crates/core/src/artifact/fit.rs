@@ -1,16 +1,17 @@
-//! Compares a tree with the shape it should have, and finds what is written but not enforced.
+//! Compares a tree with its shape, and finds fields that are written but not enforced.
 
 use super::ArtifactKind;
-use super::fields::{fields_of, unsupported_name};
+use super::kind::{fields_of, unsupported_name};
 use super::node::{Kind, Node};
 use super::problem::{Problems, Subject, did_you_mean, quoted};
-use super::shape::{Field, Shape, Status};
-use crate::check::{key_unknown, name_key_in_file, timeout_negative};
+use super::shape::{Field, FieldStatus, Shape};
+use crate::artifact::rule::{key_unknown, name_key_in_file, timeout_negative};
 use crate::diagnostic::Severity;
 use crate::span::Spanned;
 use std::collections::HashMap;
 
-/// Reports unknown keys and wrong types in an artifact. Inline artifacts inside it are left to their own check.
+/// Reports unknown keys and wrong types in an artifact. Inline artifacts inside it are left to
+/// their own check.
 pub(super) fn fit(
     problems: &mut Problems<'_>,
     naming: &'static [Field],
@@ -24,7 +25,8 @@ pub(super) fn fit(
     }
 }
 
-/// What the author wrote that nothing enforces yet, with the names of the tested list.
+/// The fields the author wrote that the harness does not enforce yet, by the names of the tested
+/// list.
 pub(super) fn unsupported(kind: ArtifactKind, node: &Node) -> Vec<Spanned<&'static str>> {
     let mut found = Vec::new();
     restrictions(kind, fields_of(kind), node, "", &mut found);
@@ -53,7 +55,7 @@ fn record(problems: &mut Problems<'_>, tables: &[&'static [Field]], node: &Node,
             Some(field) => shape(problems, &field.shape, value, &path),
             None => {
                 let meant = meant(&key.name);
-                // A key that is there already, or that another misspelled one will be, cannot be written a second time.
+                // Suggest each key only once, and none that is already written.
                 let fixable = meant.filter(|meant| written.get(meant) == Some(&1));
                 unknown(problems, key, &path, meant, fixable);
             }
@@ -175,14 +177,14 @@ fn restrictions(
         };
         let path = join(path, field.name);
         match field.status {
-            // `async: false` asks for nothing that is missing.
-            Status::Unsupported if value.bool() != Some(false) => {
+            // `async: false` needs no unsupported feature.
+            FieldStatus::Unsupported if value.bool() != Some(false) => {
                 found.extend(unsupported_name(kind, &path).map(|name| Spanned {
                     value: name,
                     span: key.span,
                 }));
             }
-            Status::Partly(forms) => {
+            FieldStatus::Partly(forms) => {
                 for form in forms {
                     let name = unsupported_name(kind, &format!("{path}{}", form.name));
                     found.extend(
@@ -192,7 +194,7 @@ fn restrictions(
                     );
                 }
             }
-            Status::Unsupported | Status::Enforced | Status::Idle => {}
+            FieldStatus::Unsupported | FieldStatus::Enforced | FieldStatus::Idle => {}
         }
         if let Some(inner) = inner_record(&field.shape, value) {
             restrictions(kind, inner, value, &path, found);
@@ -200,7 +202,7 @@ fn restrictions(
     }
 }
 
-/// The record a value is read as, where its shape has one.
+/// The record of a shape, if it has one.
 fn inner_record(shape: &'static Shape, node: &Node) -> Option<&'static [Field]> {
     match shape {
         Shape::Record(fields) => Some(fields),

@@ -4,24 +4,25 @@ use crate::span::Span;
 
 /// The two halves of a file, as ranges of its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Halves {
-    /// What stands between the delimiter lines.
+pub(crate) struct FrontmatterSplit {
+    /// The text between the delimiter lines.
     pub(crate) yaml: Span,
-    /// What follows the closing delimiter line.
+    /// The text after the closing delimiter line.
     pub(crate) body: Span,
 }
 
 /// Why a file has no frontmatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unsplit {
+pub(crate) enum SplitError {
     /// The first line is not `---`.
     Missing,
     /// No later line is exactly `---`.
     Unclosed,
 }
 
-/// Finds the delimiter lines. A byte order mark before the first one and CRLF line ends are accepted.
-pub(crate) fn split(text: &str) -> Result<Halves, Unsplit> {
+/// Finds the delimiter lines. A byte order mark before the first one and CRLF line ends are
+/// accepted.
+pub(crate) fn split(text: &str) -> Result<FrontmatterSplit, SplitError> {
     let mut at = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
     let mut opened = None;
     for line in text[at..].split_inclusive('\n') {
@@ -30,9 +31,9 @@ pub(crate) fn split(text: &str) -> Result<Halves, Unsplit> {
         let delimits = is_delimiter(line);
         match opened {
             None if delimits => opened = Some(at),
-            None => return Err(Unsplit::Missing),
+            None => return Err(SplitError::Missing),
             Some(yaml) if delimits => {
-                return Ok(Halves {
+                return Ok(FrontmatterSplit {
                     yaml: Span::new(yaml, start),
                     body: Span::new(at, text.len()),
                 });
@@ -41,9 +42,9 @@ pub(crate) fn split(text: &str) -> Result<Halves, Unsplit> {
         }
     }
     Err(if opened.is_some() {
-        Unsplit::Unclosed
+        SplitError::Unclosed
     } else {
-        Unsplit::Missing
+        SplitError::Missing
     })
 }
 
@@ -61,7 +62,7 @@ fn is_delimiter(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn check(text: &str, expected: Result<(&str, &str), Unsplit>) {
+    fn check(text: &str, expected: Result<(&str, &str), SplitError>) {
         let halves = split(text).map(|halves| {
             let part = |span: Span| &text[span.start..span.end];
             (part(halves.yaml), part(halves.body))
@@ -80,7 +81,7 @@ mod tests {
             "# Title\n---\na: 1\n---\n",
             "--- \n---\n",
         ] {
-            check(text, Err(Unsplit::Missing));
+            check(text, Err(SplitError::Missing));
         }
         check("---\na: 1\n---\nBody.\n", Ok(("a: 1\n", "Body.\n")));
     }
@@ -96,7 +97,7 @@ mod tests {
             "---\na: 1\n --- \n",
             "---\na: 1\n--- \n",
         ] {
-            check(text, Err(Unsplit::Unclosed));
+            check(text, Err(SplitError::Unclosed));
         }
         check("---\n----\n---x\n---\nBody", Ok(("----\n---x\n", "Body")));
         check("---\n---", Ok(("", "")));

@@ -1,11 +1,13 @@
-//! The JSON Schema of each frontmatter, generated from the tables, for editors and for other programs.
+//! The JSON Schema of each frontmatter, generated from the tables, for editors and for other
+//! programs.
 
 use super::ArtifactKind;
-use super::fields::fields_of;
-use super::shape::{Field, Shape, Status};
+use super::kind::fields_of;
+use super::shape::{Field, FieldStatus, Shape};
 use serde_json::{Map, Value, json};
 
-/// The JSON Schema (draft 2020-12) of an artifact's frontmatter. It refuses an unknown key only where the reader does.
+/// The JSON Schema (draft 2020-12) of an artifact's frontmatter. It refuses an unknown key only
+/// where the reader does.
 #[must_use]
 pub fn json_schema(kind: ArtifactKind) -> Value {
     let mut schema = record(&[fields_of(kind)], unknown_keys(kind));
@@ -59,10 +61,10 @@ fn record(tables: &[&'static [Field]], unknown: UnknownKeys) -> Value {
 fn documented(field: &'static Field, unknown: UnknownKeys) -> Value {
     let mut schema = value(&field.shape, unknown);
     let missing = match field.status {
-        Status::Enforced => "",
-        Status::Unsupported => " Not enforced yet: a call under it is refused.",
-        Status::Partly(_) => " Some forms are not enforced yet: a call under one is refused.",
-        Status::Idle => " Without effect yet.",
+        FieldStatus::Enforced => "",
+        FieldStatus::Unsupported => " Not enforced yet: a call under it is refused.",
+        FieldStatus::Partly(_) => " Some forms are not enforced yet: a call under one is refused.",
+        FieldStatus::Idle => " Without effect yet.",
     };
     schema["description"] = json!(format!(
         "{}{missing} Default: {}.",

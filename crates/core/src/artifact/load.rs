@@ -1,22 +1,23 @@
-//! A project on disk to [`Artifacts`]. What cannot be read is a diagnostic, and the rest loads.
+//! Reads a project on disk into [`Artifacts`]. A file that cannot be read is a diagnostic; the rest
+//! loads.
 
 use super::Artifacts;
+use super::file_kind::{FOLDERS, FileKind, OTHER_FOLDERS, ROOTS, is_artifact_name};
 use super::read::{MAX_FILE_BYTES, Reader, folder_finding, size_finding};
-use super::slot::{FOLDERS, OTHER_FOLDERS, ROOTS, Slot, is_artifact_name};
-use crate::check::file_unreadable;
+use crate::artifact::rule::file_unreadable;
 use crate::diagnostic::Diagnostic;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use tool_harness_sandbox::file::open_at_once;
+use tool_harness_sandbox::file::open_nonblocking;
 
 /// How much of a project is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// Everything.
     Whole,
-    /// What judges calls: the root file, hooks, bundles and client maps. Tools in files of their own are left unread.
+    /// Only what judges calls: the root file, hooks, bundles and client maps, but no tool files.
     Policy,
 }
 
@@ -26,7 +27,7 @@ pub fn load(project: &Path) -> Artifacts {
     Files::on_disk(project, Extent::Whole).artifacts()
 }
 
-/// The artifact files of a project as they lay on disk at one moment, in the order they are read.
+/// The artifact files of a project at one moment, in the order they are read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
     entries: Vec<Entry>,
@@ -35,7 +36,7 @@ pub(crate) struct Files {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    slot: Slot,
+    kind: FileKind,
     path: String,
     content: Content,
 }
@@ -49,25 +50,25 @@ enum Content {
 }
 
 impl Files {
-    /// What is there now.
+    /// Reads the files as they are now.
     pub(crate) fn on_disk(project: &Path, extent: Extent) -> Self {
         let mut entries = Vec::new();
-        let file = |slot, path: String, at: &Path| Entry {
-            slot,
+        let file = |kind, path: String, at: &Path| Entry {
+            kind,
             path,
             content: Content::File(content(at)),
         };
         let folders = FOLDERS
             .into_iter()
-            .chain(OTHER_FOLDERS.map(|folder| (folder, Slot::Prose)));
-        let folders = folders.filter(|(_, slot)| {
-            extent == Extent::Whole || !matches!(slot, Slot::Tool | Slot::Prose)
+            .chain(OTHER_FOLDERS.map(|folder| (folder, FileKind::Prose)));
+        let folders = folders.filter(|(_, kind)| {
+            extent == Extent::Whole || !matches!(kind, FileKind::Tool | FileKind::Prose)
         });
-        for (folder, slot) in folders {
+        for (folder, kind) in folders {
             if folder == "overrides" {
                 entries.extend(
                     roots(project)
-                        .map(|name| file(Slot::Root, name.to_owned(), &project.join(name))),
+                        .map(|name| file(FileKind::Root, name.to_owned(), &project.join(name))),
                 );
             }
             let shown = format!(".harness/{folder}");
@@ -75,18 +76,18 @@ impl Files {
             match names(&there) {
                 Ok(names) => entries.extend(names.iter().map(|name| {
                     file(
-                        slot,
+                        kind,
                         format!("{shown}/{}", name.to_string_lossy()),
                         &there.join(name),
                     )
                 })),
-                // A link that leads nowhere is a folder somebody meant to be there.
+                // A dangling link was meant to be a folder.
                 Err(error)
                     if error.kind() == ErrorKind::NotFound
                         && fs::symlink_metadata(&there).is_err() => {}
                 Err(error) => {
                     entries.push(Entry {
-                        slot,
+                        kind,
                         path: shown,
                         content: Content::Unlisted(unreadable("this folder", &error)),
                     });
@@ -101,12 +102,12 @@ impl Files {
         Self { entries, strays }
     }
 
-    /// One root file, by its text.
+    /// A single root file with this text.
     pub(crate) fn of_root(text: &str) -> Self {
         let content = Content::File(Ok(text.as_bytes().to_vec()));
         Self {
             entries: vec![Entry {
-                slot: Slot::Root,
+                kind: FileKind::Root,
                 path: ROOTS[0].to_owned(),
                 content,
             }],
@@ -114,24 +115,24 @@ impl Files {
         }
     }
 
-    /// What the files say.
+    /// Parses the files.
     pub(crate) fn artifacts(self) -> Artifacts {
         let roots: Vec<_> = self
             .entries
             .iter()
-            .filter(|entry| entry.slot == Slot::Root)
+            .filter(|entry| entry.kind == FileKind::Root)
             .map(|entry| entry.path.clone())
             .collect();
         let mut reader = Reader::new(roots.iter().map(String::as_str));
         for Entry {
-            slot,
+            kind,
             path,
             content,
         } in self.entries
         {
             match content {
-                Content::File(content) => reader.add(slot, &path, content),
-                Content::Unlisted(finding) => reader.add_unlisted(slot, &path, finding),
+                Content::File(content) => reader.add(kind, &path, content),
+                Content::Unlisted(finding) => reader.add_unlisted(kind, &path, finding),
             }
         }
         for path in self.strays {
@@ -150,7 +151,7 @@ impl Files {
             })
     }
 
-    /// Puts other bytes in the place of a file that is there; says whether that changed anything.
+    /// Replaces the bytes of an existing file; returns whether that changed anything.
     pub(crate) fn replace(&mut self, path: &str, bytes: &[u8]) -> bool {
         let Some(entry) = self.entries.iter_mut().find(|entry| entry.path == path) else {
             return false;
@@ -160,31 +161,34 @@ impl Files {
         !same
     }
 
-    /// The root file that is there and among these.
+    /// The first of these root files that exists.
     pub(crate) fn root_in(&self, among: &HashMap<String, Vec<u8>>) -> Option<String> {
-        let mut roots = self.entries.iter().filter(|entry| entry.slot == Slot::Root);
+        let mut roots = self
+            .entries
+            .iter()
+            .filter(|entry| entry.kind == FileKind::Root);
         roots
             .find(|entry| among.contains_key(&entry.path))
             .map(|entry| entry.path.clone())
     }
 
-    /// Leaves out every root file but this one; says whether there was another.
+    /// Drops every root file but this one; returns whether there was another.
     pub(crate) fn only_root(&mut self, path: &str) -> bool {
         let before = self.entries.len();
         self.entries
-            .retain(|entry| entry.slot != Slot::Root || entry.path == path);
+            .retain(|entry| entry.kind != FileKind::Root || entry.path == path);
         self.entries.len() < before
     }
 }
 
-/// The root files that are there, be they broken links or folders.
+/// The root files that exist, including broken links and folders.
 pub(super) fn roots(project: &Path) -> impl Iterator<Item = &'static str> {
     ROOTS
         .into_iter()
         .filter(|name| fs::symlink_metadata(project.join(name)).is_ok())
 }
 
-/// How many folders below `.harness/` are looked into for files that nobody reads.
+/// How many folders below `.harness/` are searched for misplaced files.
 const MAX_FOLDERS: usize = 1000;
 
 /// Files below `.harness/` with their paths: three levels, so that a misplaced one is noticed.
@@ -228,12 +232,13 @@ pub(super) fn names(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(names)
 }
 
-/// The bytes of a regular file within the limit. Whatever else stands there is not waited for.
+/// The bytes of a regular file within the limit. Never blocks on a pipe or device.
 pub(super) fn content(path: &Path) -> Result<Vec<u8>, Box<Diagnostic>> {
     let failed = |error: io::Error| Box::new(unreadable("this file", &error));
-    // A socket cannot be opened at all, so this is looked at twice: for the message, and on what was really opened.
+    // Checked twice: here for the message, because a socket cannot be opened, and again on the
+    // opened file.
     regular(&fs::metadata(path).map_err(failed)?)?;
-    let file = open_at_once(path).map_err(failed)?;
+    let file = open_nonblocking(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     regular(&metadata)?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);

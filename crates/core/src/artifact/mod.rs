@@ -1,33 +1,21 @@
 //! Stage 1: text to artifacts. Never fails as a whole; problems are recorded with their place.
 
-pub mod client;
-pub mod fields;
+mod file_kind;
 mod fit;
 pub(crate) mod frontmatter;
-pub mod hook;
 mod json_schema;
-pub mod layer;
+pub mod kind;
 mod load;
+pub(crate) mod locate;
 pub mod node;
 mod offsets;
-pub mod permission;
 pub(crate) mod problem;
 mod read;
-mod read_client;
-pub(crate) mod read_effects;
-mod read_hook;
-mod read_layer;
-mod read_parameters;
-mod read_permission;
-mod read_root;
-mod read_secret;
-mod read_tool;
-pub mod root;
+pub(crate) mod rule;
 mod scalar;
 pub mod shape;
-mod slot;
 mod stamp;
-pub mod tool;
+mod value;
 pub mod yaml;
 
 #[cfg(test)]
@@ -37,61 +25,20 @@ use crate::diagnostic::Diagnostic;
 use crate::span::Source;
 use std::sync::Arc;
 
-pub use client::ClientMap;
-pub use fields::unsupported_fields;
-pub use hook::Hook;
 pub use json_schema::json_schema;
-pub use layer::{Authority, LayerFile};
+pub use kind::client::ClientMap;
+pub use kind::hook::Hook;
+pub(crate) use kind::layer::read_layer;
+pub use kind::layer::{Authority, LayerFile};
+pub use kind::root::Root;
+pub use kind::tool::Tool;
+pub use kind::{ArtifactKind, fields_of, unsupported_fields};
+pub use kind::{client, hook, layer, permission, root, tool};
 pub use load::load;
 pub(crate) use load::{Extent, Files};
 pub use read::{MAX_FILE_BYTES, read};
 
-pub(crate) use read_layer::read_layer;
-pub use root::Root;
 pub use stamp::Stamp;
-pub use tool::Tool;
-
-/// The kinds of artifact that have a table of fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArtifactKind {
-    /// A tool.
-    Tool,
-    /// A hook.
-    Hook,
-    /// The root file.
-    Root,
-    /// A bundle of tools and hooks.
-    Bundle,
-    /// How a client's own tools appear.
-    Client,
-    /// What every project on a machine, or of a user, is kept to.
-    Layer,
-}
-
-impl ArtifactKind {
-    /// Every kind, in the order of the reference.
-    pub const ALL: [Self; 6] = [
-        Self::Tool,
-        Self::Hook,
-        Self::Root,
-        Self::Bundle,
-        Self::Client,
-        Self::Layer,
-    ];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Tool => "tool",
-            Self::Hook => "hook",
-            Self::Root => "root",
-            Self::Bundle => "bundle",
-            Self::Client => "client",
-            Self::Layer => "layer",
-        }
-    }
-}
 
 /// Where an artifact came from.
 #[derive(Clone, Debug)]
@@ -137,15 +84,17 @@ pub struct Artifacts {
     pub tools: Vec<Tool>,
     /// Hooks in the order of layers, then paths.
     pub hooks: Vec<Hook>,
-    /// Hooks that reading found an error in. A hook that could still be read is in `hooks` too, for the checks; it must not run.
+    /// Hooks with a reading error. A hook that could still be read is also in `hooks`, for the
+    /// checks; it must not run.
     pub broken_hooks: Vec<BrokenHook>,
-    /// Tools that reading found an error in. A tool that could still be read is in `tools` too, for the checks; it must not be offered.
+    /// Tools with a reading error. A tool that could still be read is also in `tools`, for the
+    /// checks; it must not be offered.
     pub broken_tools: Vec<BrokenTool>,
-    /// What the project says about clients' own tools.
+    /// How the project maps clients' own tools.
     pub clients: Vec<ClientMap>,
     /// The files of the machine and of the user, highest first.
     pub layers: Vec<LayerFile>,
-    /// What is wrong, in file order.
+    /// The problems found, in file order.
     pub problems: Vec<Diagnostic>,
 }
 

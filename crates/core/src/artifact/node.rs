@@ -6,9 +6,9 @@ use serde_json::{Map, Number, Value};
 /// One YAML value.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where it stands in the file.
+    /// Its place in the file.
     pub span: Span,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
@@ -21,7 +21,8 @@ pub enum Kind {
     Bool(bool),
     /// A number, exactly as written.
     Number(Number),
-    /// Text. `block` is set for a literal block (`|`), whose lines can be traced back to lines of the file.
+    /// Text. `block` is set for a literal block (`|`), whose lines can be traced back to lines of
+    /// the file.
     Text {
         /// The text, indentation removed.
         value: String,
@@ -39,11 +40,12 @@ pub enum Kind {
 pub struct Key {
     /// The key.
     pub name: String,
-    /// Where it stands.
+    /// Its place.
     pub span: Span,
 }
 
-/// Maps a literal block's text back to its file: line `n` of the text (from zero) is line `first_line + n` of the file, `indent` columns in.
+/// Maps a literal block's text back to its file: line `n` of the text (from zero) is line
+/// `first_line + n` of the file, `indent` columns in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     /// The file's line, from one, that holds the first line of the text.

@@ -2,7 +2,7 @@
 
 use crate::span::Span;
 
-/// Every how many characters a byte offset is remembered.
+/// A byte offset is stored for every this many characters.
 const STRIDE: usize = 64;
 
 /// Line and column to byte offset, for one part of a file.

@@ -1,14 +1,14 @@
-//! Collects what is wrong with one artifact while it is read.
+//! Collects the problems of one artifact while it is read.
 
 use super::node::Node;
 use super::shape::Field;
-use crate::check::{field_missing, field_wrong_type};
+use crate::artifact::rule::{field_missing, field_wrong_type};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::span::Spanned;
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
 
-/// Whose problems they are; decides how much an unknown key matters and whether a tool is named.
+/// The artifact with the problems; decides how severe an unknown key is and whether a tool is
+/// named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject<'a> {
     /// A tool of this name.
@@ -109,7 +109,7 @@ pub(super) fn did_you_mean<'f>(
     key: &str,
     fields: impl IntoIterator<Item = &'f Field>,
 ) -> Option<&'static str> {
-    // Distances are quadratic; a key longer than this is no misspelling of a field.
+    // Distances are quadratic, and a key longer than this is not a misspelled field.
     if key.len() > 64 {
         return None;
     }
@@ -126,23 +126,4 @@ pub(super) fn did_you_mean<'f>(
         .map(|field| (field.name, distance(field.name)))
         .min_by_key(|&(_, distance)| distance)?;
     (distance <= 2 && distance * 3 <= wanted.len()).then_some(best)
-}
-
-/// The texts of a list, each with its place; other items were reported already.
-pub(super) fn texts(node: Option<&Node>) -> Vec<Spanned<String>> {
-    let items = node.map(Node::items).unwrap_or_default();
-    items
-        .iter()
-        .filter_map(|item| {
-            Some(Spanned {
-                value: item.text()?.to_owned(),
-                span: item.span,
-            })
-        })
-        .collect()
-}
-
-/// The texts of a list without their places.
-pub(super) fn words(node: Option<&Node>) -> Vec<String> {
-    texts(node).into_iter().map(|at| at.value).collect()
 }

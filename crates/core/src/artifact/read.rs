@@ -1,24 +1,29 @@
-//! Files in memory to [`Artifacts`]. Every file is read on its own; none can spoil another.
+//! Reads files in memory into [`Artifacts`]. Every file is read on its own, so none can break
+//! another.
 
 use super::client::{CLIENTS, ClientMap};
-use super::frontmatter::{Unsplit, body_text, split};
+use super::file_kind::{FileKind, StrayFile, is_readme, stem};
+use super::frontmatter::{SplitError, body_text, split};
 use super::hook::Hook;
+use super::kind::Naming;
+use super::kind::client::read_client;
+use super::kind::hook::read_hook;
+use super::kind::root::read_root;
+use super::kind::tool::read_tool;
 use super::node::{Kind, Node};
 use super::problem::{Problems, Subject};
-use super::read_client::read_client;
-use super::read_hook::read_hook;
-use super::read_root::read_root;
-use super::read_tool::{Naming, read_tool};
-use super::slot::{Slot, Stray, is_readme, stem};
 use super::tool::Tool;
 use super::{
-    ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, Root, fields, fit, yaml,
+    ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, Root, fields_of, fit,
+    yaml,
 };
-use crate::check::{
+use crate::artifact::rule::{
     file_not_text, file_too_large, file_unreadable, frontmatter_missing, frontmatter_unclosed,
     inline_name_empty,
 };
-use crate::check::{file_passed_over, file_set_aside, key_duplicate, mode_unread, root_twice};
+use crate::artifact::rule::{
+    file_passed_over, file_set_aside, key_duplicate, mode_unread, root_twice,
+};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::Spanned;
 use crate::span::{Place, Source, Span};
@@ -27,21 +32,22 @@ use std::sync::Arc;
 /// The most bytes of one artifact file.
 pub const MAX_FILE_BYTES: u64 = 2 << 20;
 
-/// Reads a project given as paths and contents; paths are relative to the project, with forward slashes.
-/// Files that are not artifacts are passed over. A path below `x.md/` shows that `x.md` is a folder.
+/// Reads a project given as paths and contents; paths are relative to the project, with forward
+/// slashes. Files that are not artifacts are skipped. A path below `x.md/` shows that `x.md` is a
+/// folder.
 pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Artifacts {
     let mut strays = Vec::new();
     let mut found: Vec<_> = files
         .into_iter()
         .inspect(|(path, _)| strays.push(path.clone()))
         .filter_map(|(path, bytes)| {
-            let (slot, named) = Slot::of(&path)?;
+            let (kind, named) = FileKind::of(&path)?;
             let content = if named.len() == path.len() {
                 Ok(bytes)
             } else {
                 Err(folder_finding().into())
             };
-            Some((slot, named.to_owned(), content))
+            Some((kind, named.to_owned(), content))
         })
         .collect();
     found.sort_by(|a, b| (a.0.layer(), &a.1).cmp(&(b.0.layer(), &b.1)));
@@ -49,11 +55,11 @@ pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Artifacts {
     let mut reader = Reader::new(
         found
             .iter()
-            .filter(|(slot, ..)| *slot == Slot::Root)
+            .filter(|(kind, ..)| *kind == FileKind::Root)
             .map(|(_, path, _)| path.as_str()),
     );
-    for (slot, path, content) in found {
-        reader.add(slot, &path, content);
+    for (kind, path, content) in found {
+        reader.add(kind, &path, content);
     }
     for path in strays {
         reader.add_stray(&path);
@@ -70,20 +76,21 @@ pub(super) fn folder_finding() -> Diagnostic {
 
 /// The finding for a file over the limit.
 pub(super) fn size_finding(bytes: u64) -> Diagnostic {
-    let message = format!("the file is {bytes} bytes long; at most {MAX_FILE_BYTES} are read");
+    let message = format!("the file is {bytes} bytes long; the limit is {MAX_FILE_BYTES}");
     file_too_large::RULE
         .finding(message)
-        .help("keep data in files of its own; an artifact is what a person reviews")
+        .help("keep data in other files; people review artifacts")
 }
 
-/// Takes one file after the other.
+/// Reads one file after the other.
 pub(super) struct Reader {
     pub(super) artifacts: Artifacts,
     roots_clash: bool,
 }
 
 impl Reader {
-    /// A reader for a project with these root files. More than one is an error, and none of them counts.
+    /// A reader for a project with these root files. More than one is an error, and none of them
+    /// counts.
     pub(super) fn new<'a>(roots: impl IntoIterator<Item = &'a str>) -> Self {
         let mut reader = Self {
             artifacts: Artifacts::default(),
@@ -95,7 +102,7 @@ impl Reader {
             reader.artifacts.root_broken = true;
             let place = Place::new(&Source::new(second, ""), Span::default());
             let finding = root_twice::RULE.finding(format!(
-                "`{first}` and `{second}` are both there; a project has one root file"
+                "`{first}` and `{second}` both exist; a project has one root file"
             ));
             reader
                 .artifacts
@@ -108,14 +115,14 @@ impl Reader {
     /// Reads one file, or records why it could not be.
     pub(super) fn add(
         &mut self,
-        slot: Slot,
+        kind: FileKind,
         path: &str,
         content: Result<Vec<u8>, Box<Diagnostic>>,
     ) {
-        if slot == Slot::Root && self.roots_clash {
+        if kind == FileKind::Root && self.roots_clash {
             return;
         }
-        if slot == Slot::Mode {
+        if kind == FileKind::Mode {
             self.add_mode(path);
             if let Ok(text) = content.and_then(text_of) {
                 self.add_prose(&Source::new(path, text));
@@ -123,27 +130,27 @@ impl Reader {
             return;
         }
         match content.and_then(text_of) {
-            Ok(text) => self.add_text(slot, &Source::new(path, text)),
+            Ok(text) => self.add_text(kind, &Source::new(path, text)),
             Err(finding) => {
                 let source = Source::new(path, "");
                 let finding = finding.at(Place::new(&source, Span::default()));
-                self.give_up(slot, &source, vec![finding]);
+                self.give_up(kind, &source, vec![finding]);
             }
         }
     }
 
-    /// Says so when a file that looks like an artifact is none.
+    /// Reports a file that looks like an artifact and is not one.
     pub(super) fn add_stray(&mut self, path: &str) {
-        let Some(stray) = Stray::of(path) else { return };
+        let Some(stray) = StrayFile::of(path) else {
+            return;
+        };
         let finding = match stray {
-            Stray::PassedOver(why) => file_passed_over::RULE
-                .finding(format!("this file is passed over: {why}"))
+            StrayFile::PassedOver(why) => file_passed_over::RULE
+                .finding(format!("this file is skipped: {why}"))
                 .help("move or rename it, or set it aside with an underscore before its name"),
-            Stray::SetAside => file_set_aside::RULE
-                .finding(
-                    "this file is set aside by the underscore before its name: it is not in force",
-                )
-                .help("take the underscore away to use it"),
+            StrayFile::SetAside => file_set_aside::RULE
+                .finding("the underscore before its name sets this file aside: it is not in force")
+                .help("remove the underscore to use it"),
         };
         let place = Place::new(&Source::new(path, ""), Span::default());
         self.artifacts.problems.push(finding.at(place));
@@ -158,19 +165,20 @@ impl Reader {
         self.artifacts.root.modes.push(place);
     }
 
-    /// Records a folder of artifacts that could not be listed. What it may hold is unknown, so hooks in it count as broken.
-    pub(super) fn add_unlisted(&mut self, slot: Slot, path: &str, finding: Diagnostic) {
+    /// Records a folder of artifacts that could not be listed. It may hold hooks, so it counts as a
+    /// broken one.
+    pub(super) fn add_unlisted(&mut self, kind: FileKind, path: &str, finding: Diagnostic) {
         let source = Source::new(path, "");
         let finding = finding.at(Place::new(&source, Span::default()));
-        self.give_up(slot, &source, vec![finding]);
+        self.give_up(kind, &source, vec![finding]);
     }
 
-    fn add_text(&mut self, slot: Slot, source: &Arc<Source>) {
-        if slot == Slot::Prose {
+    fn add_text(&mut self, kind: FileKind, source: &Arc<Source>) {
+        if kind == FileKind::Prose {
             return self.add_prose(source);
         }
         let text = &source.text;
-        let whole_file_is_yaml = slot == Slot::Root && !source.path.ends_with(".md");
+        let whole_file_is_yaml = kind == FileKind::Root && !source.path.ends_with(".md");
         let (yaml, body) = if whole_file_is_yaml {
             let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
             (Span::new(mark, text.len()), String::new())
@@ -180,29 +188,30 @@ impl Reader {
                     halves.yaml,
                     body_text(&text[halves.body.start..halves.body.end]),
                 ),
-                Err(Unsplit::Missing) if is_readme(&source.path) => return,
+                Err(SplitError::Missing) if is_readme(&source.path) => return,
                 Err(unsplit) => {
-                    return self.give_up(slot, source, vec![unsplit_finding(source, unsplit)]);
+                    return self.give_up(kind, source, vec![unsplit_finding(source, unsplit)]);
                 }
             }
         };
         let (node, problems) = yaml::parse(source, yaml);
         let Some(node) = node else {
-            return self.give_up(slot, source, problems);
+            return self.give_up(kind, source, problems);
         };
-        match slot {
-            Slot::Tool | Slot::Hook => self.add_single(slot, source, &node, body, problems),
-            Slot::Root => self.add_root(source, &node, body, problems),
-            Slot::Bundle(layer) => {
+        match kind {
+            FileKind::Tool | FileKind::Hook => self.add_single(kind, source, &node, body, problems),
+            FileKind::Root => self.add_root(source, &node, body, problems),
+            FileKind::Bundle(layer) => {
                 self.add_prose(source);
                 self.add_bundle(source, layer, &node, problems);
             }
-            Slot::Client => self.add_client(source, &node, problems),
-            Slot::Mode | Slot::Prose => {}
+            FileKind::Client => self.add_client(source, &node, problems),
+            FileKind::Mode | FileKind::Prose => {}
         }
     }
 
-    /// Keeps a text that may reach a model: what follows the frontmatter, or all of it where there is none.
+    /// Keeps a text that may reach a model: the part after the frontmatter, or all of a file
+    /// without any.
     fn add_prose(&mut self, source: &Arc<Source>) {
         let body = split(&source.text)
             .map_or_else(|_| Span::new(0, source.text.len()), |halves| halves.body);
@@ -213,7 +222,7 @@ impl Reader {
 
     fn add_single(
         &mut self,
-        slot: Slot,
+        kind: FileKind,
         source: &Arc<Source>,
         node: &Node,
         body: String,
@@ -230,7 +239,7 @@ impl Reader {
             prose: body,
             prose_span: None,
         };
-        if slot == Slot::Tool {
+        if kind == FileKind::Tool {
             self.add_tool(origin, naming, node, found, None);
         } else {
             self.add_hook(origin, naming, node, found, None);
@@ -269,12 +278,7 @@ impl Reader {
         self.add_entries(source, layer, node, &mut found, condition.as_ref());
         let mut problems = Problems::new(source, Subject::Bundle);
         problems.found = found;
-        fit::fit(
-            &mut problems,
-            &[],
-            fields::fields_of(ArtifactKind::Bundle),
-            node,
-        );
+        fit::fit(&mut problems, &[], fields_of(ArtifactKind::Bundle), node);
         // A mistake in the bundle itself, such as a misspelled `hooks`, may hide a hook.
         if let Some(problem) = problems.first_error() {
             let name = stem(&source.path).to_owned();
@@ -297,9 +301,8 @@ impl Reader {
         let mut map = read_client(&mut problems, name, node);
         map.broken = problems.first_error().cloned();
         if !CLIENTS.contains(&name) {
-            let finding = file_passed_over::RULE.finding(format!(
-                "this file is passed over: there is no client `{name}`"
-            ));
+            let finding = file_passed_over::RULE
+                .finding(format!("this file is skipped: there is no client `{name}`"));
             problems.add(
                 finding.help(format!("accepted: {}", CLIENTS.join(", "))),
                 first_line(source),
@@ -309,7 +312,8 @@ impl Reader {
         self.keep(problems.found);
     }
 
-    /// Reads `tools:` and `hooks:` of a root file or bundle. Duplicate keys inside an entry are taken out of `found`: they are the entry's.
+    /// Reads `tools:` and `hooks:` of a root file or bundle. Moves duplicate keys inside an entry
+    /// from `found` to that entry.
     fn add_entries(
         &mut self,
         source: &Arc<Source>,
@@ -318,7 +322,7 @@ impl Reader {
         found: &mut Vec<Diagnostic>,
         condition: Option<&Spanned<&'static str>>,
     ) {
-        for (list, slot) in [("tools", Slot::Tool), ("hooks", Slot::Hook)] {
+        for (list, kind) in [("tools", FileKind::Tool), ("hooks", FileKind::Hook)] {
             for (index, entry) in node
                 .get(list)
                 .map(Node::items)
@@ -341,10 +345,9 @@ impl Reader {
                     layer,
                     form: Form::Inline(index),
                 };
-                let spelled =
-                    ["name", "handler"]
-                        .into_iter()
-                        .take(if slot == Slot::Hook { 2 } else { 1 });
+                let spelled = ["name", "handler"]
+                    .into_iter()
+                    .take(if kind == FileKind::Hook { 2 } else { 1 });
                 let named = spelled
                     .filter_map(|key| entry.get(key))
                     .find(|name| name.text().is_some_and(|text| !text.trim().is_empty()));
@@ -364,8 +367,8 @@ impl Reader {
                     prose,
                     prose_span: described.map(|node| node.span),
                 };
-                match slot {
-                    Slot::Tool => self.add_tool(origin, naming, entry, own, condition),
+                match kind {
+                    FileKind::Tool => self.add_tool(origin, naming, entry, own, condition),
                     _ => self.add_hook(origin, naming, entry, own, condition),
                 }
             }
@@ -457,17 +460,17 @@ impl Reader {
         }
     }
 
-    /// Records a file that gave nothing.
-    fn give_up(&mut self, slot: Slot, source: &Arc<Source>, problems: Vec<Diagnostic>) {
+    /// Records a file that could not be read at all.
+    fn give_up(&mut self, kind: FileKind, source: &Arc<Source>, problems: Vec<Diagnostic>) {
         let name = stem(&source.path).to_owned();
         let first = problems
             .iter()
             .find(|problem| problem.severity == Severity::Error)
             .cloned();
-        match (slot, first) {
-            (_, None) | (Slot::Prose, _) => {}
-            (Slot::Root, _) => self.artifacts.root_broken = true,
-            (Slot::Tool, Some(problem)) => {
+        match (kind, first) {
+            (_, None) | (FileKind::Prose, _) => {}
+            (FileKind::Root, _) => self.artifacts.root_broken = true,
+            (FileKind::Tool, Some(problem)) => {
                 self.artifacts.broken_tools.push(BrokenTool {
                     name,
                     source: Arc::clone(source),
@@ -475,11 +478,11 @@ impl Reader {
                     problem,
                 });
             }
-            (Slot::Client, Some(problem)) => self
+            (FileKind::Client, Some(problem)) => self
                 .artifacts
                 .clients
                 .extend(ClientMap::broken(&name, source, &problem)),
-            (Slot::Hook | Slot::Bundle(_) | Slot::Mode, Some(problem)) => {
+            (FileKind::Hook | FileKind::Bundle(_) | FileKind::Mode, Some(problem)) => {
                 self.artifacts.broken_hooks.push(BrokenHook {
                     name,
                     source: Arc::clone(source),
@@ -489,7 +492,7 @@ impl Reader {
                 });
             }
         }
-        let tool = (slot == Slot::Tool).then(|| stem(&source.path));
+        let tool = (kind == FileKind::Tool).then(|| stem(&source.path));
         self.keep(
             problems
                 .into_iter()
@@ -531,17 +534,17 @@ pub(super) fn text_of(bytes: Vec<u8>) -> Result<String, Box<Diagnostic>> {
     })
 }
 
-pub(super) fn unsplit_finding(source: &Arc<Source>, unsplit: Unsplit) -> Diagnostic {
+pub(super) fn unsplit_finding(source: &Arc<Source>, unsplit: SplitError) -> Diagnostic {
     let place = Place::new(source, first_line(source));
     match unsplit {
-        Unsplit::Missing => {
+        SplitError::Missing => {
             let finding =
                 frontmatter_missing::RULE.finding("the file does not start with a `---` line");
             finding
                 .at(place)
                 .help("write `---`, the fields, `---`, then the text")
         }
-        Unsplit::Unclosed => {
+        SplitError::Unclosed => {
             let finding = frontmatter_unclosed::RULE
                 .finding("the frontmatter is not closed by a line that is exactly `---`");
             finding

@@ -19,7 +19,8 @@ pub(super) fn resolve(text: &str) -> Result<Kind, &'static str> {
     })
 }
 
-/// The number a text spells, in JSON's spelling so that no digit is lost; `None` when it is not a number.
+/// The number a text spells, in JSON's spelling so that no digit is lost; `None` when it is not a
+/// number.
 fn number(text: &str) -> Result<Option<Number>, &'static str> {
     if let Some(digits) = text.strip_prefix("0x") {
         return based(digits, 16);

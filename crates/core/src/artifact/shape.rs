@@ -1,4 +1,5 @@
-//! What frontmatter may look like, as data: the check, the JSON Schema and the reference page all come from it.
+//! The fields of frontmatter, as data: the check, the JSON Schema and the reference page come from
+//! it.
 
 use super::node::Node;
 use crate::span::Span;
@@ -13,39 +14,41 @@ pub struct Field {
     pub default: &'static str,
     /// One sentence for the reference page.
     pub doc: &'static str,
-    /// Whether anything acts on it yet.
-    pub status: Status,
+    /// Whether the harness acts on it yet.
+    pub status: FieldStatus,
 }
 
 /// Whether a field has its effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum FieldStatus {
     /// It does what the reference says.
     Enforced,
-    /// It restricts calls and nothing enforces it yet, so a call under it is refused as `tool.unsupported`.
+    /// It restricts calls and is not enforced yet, so a call under it is refused as
+    /// `tool.unsupported`.
     Unsupported,
-    /// It concerns a part that does not exist yet and restricts nothing here.
+    /// It concerns a part that does not exist yet, and restricts nothing.
     Idle,
-    /// It does what the reference says, but for these forms, each of which refuses the call as `tool.unsupported`.
-    Partly(&'static [Unbuilt]),
+    /// It does what the reference says, except for these forms, each of which refuses the call as
+    /// `tool.unsupported`.
+    Partly(&'static [UnsupportedForm]),
 }
 
-/// A form of a field that nothing enforces yet.
+/// A form of a field that is not enforced yet.
 #[derive(Clone, Copy, Debug)]
-pub struct Unbuilt {
-    /// What refusals and the reference call it, after the field's path.
+pub struct UnsupportedForm {
+    /// Its name in refusals and in the reference, after the field's path.
     pub name: &'static str,
     /// Where the written value has this form, if it does.
     pub find: fn(&Node) -> Option<Span>,
 }
 
-impl PartialEq for Unbuilt {
+impl PartialEq for UnsupportedForm {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Unbuilt {}
+impl Eq for UnsupportedForm {}
 
 /// What a value may look like.
 pub enum Shape {
@@ -69,7 +72,8 @@ pub enum Shape {
     Record(&'static [Field]),
     /// One of several shapes; the first that fits the value's kind is used.
     Either(&'static [Shape]),
-    /// A tool or hook written inside another file: the fields that name it, then the fields of its own file.
+    /// A tool or hook written inside another file: the fields that name it, then the fields of its
+    /// own file.
     Inline(&'static [Field], &'static [Field]),
     /// A JSON Schema of draft 2020-12.
     JsonSchema,
@@ -90,31 +94,32 @@ impl Field {
             shape,
             default,
             doc,
-            status: Status::Enforced,
+            status: FieldStatus::Enforced,
         }
     }
 
-    /// The same, not enforced yet.
+    /// Marks the field as not enforced yet.
     pub(super) const fn unsupported(mut self) -> Self {
-        self.status = Status::Unsupported;
+        self.status = FieldStatus::Unsupported;
         self
     }
 
-    /// The same, without effect yet.
+    /// Marks the field as without effect yet.
     pub(super) const fn idle(mut self) -> Self {
-        self.status = Status::Idle;
+        self.status = FieldStatus::Idle;
         self
     }
 
-    /// The same, with forms that are not enforced yet.
-    pub(super) const fn partly(mut self, forms: &'static [Unbuilt]) -> Self {
-        self.status = Status::Partly(forms);
+    /// Marks forms of the field as not enforced yet.
+    pub(super) const fn partly(mut self, forms: &'static [UnsupportedForm]) -> Self {
+        self.status = FieldStatus::Partly(forms);
         self
     }
 }
 
 impl Shape {
-    /// Whether a value is of the right kind, not looking inside lists and maps. Nothing counts as an empty list or map.
+    /// Whether a value is of the right kind, without looking inside lists and maps. `null` counts
+    /// as an empty list or map.
     pub(super) fn takes(&self, node: &Node) -> bool {
         use super::node::Kind;
         match self {
@@ -149,9 +154,9 @@ impl Shape {
                 .collect::<Vec<_>>()),
             Self::List(Self::Any | Self::Record(_) | Self::Inline(..)) => "a list of maps".into(),
             Self::List(Self::Word(words)) => format!("a list of {}", Self::Word(words).accepted()),
-            Self::List(Self::Text) => "a list of texts".into(),
+            Self::List(Self::Text) => "a list of strings".into(),
             Self::List(_) => "a list".into(),
-            Self::Map(Self::Text) => "a map from names to texts".into(),
+            Self::Map(Self::Text) => "a map from names to strings".into(),
             Self::Map(_) | Self::Record(_) | Self::Inline(..) => "a map".into(),
             Self::Either(shapes) => or(&shapes.iter().map(Self::accepted).collect::<Vec<_>>()),
             Self::JsonSchema => "a json schema".into(),

@@ -1,18 +1,18 @@
-//! Whether a project's files are still those that were read, told without reading them.
+//! Tells whether a project's files changed, without reading them.
 
+use super::file_kind::FOLDERS;
 use super::load::{names, roots};
-use super::slot::FOLDERS;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Every artifact file with what the file system says about it. Two that are equal mean that nothing was written in between.
+/// The metadata of every artifact file. If two stamps are equal, no file changed in between.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stamp(Vec<(PathBuf, Option<Mark>)>);
+pub struct Stamp(Vec<(PathBuf, Option<FileIdentity>)>);
 
-/// What changes when a file does: its length, its times to the nanosecond, and which file it is.
+/// What changes with a file: its length, its times to the nanosecond, and its inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mark {
+struct FileIdentity {
     bytes: u64,
     modified: (i64, i64),
     changed: (i64, i64),
@@ -20,7 +20,7 @@ struct Mark {
 }
 
 impl Stamp {
-    /// The same with files from elsewhere.
+    /// Adds files from elsewhere.
     #[must_use]
     pub fn and<'a>(mut self, files: impl IntoIterator<Item = &'a Path>) -> Self {
         self.0
@@ -28,13 +28,14 @@ impl Stamp {
         self
     }
 
-    /// The stamp of a project now. Costs a listing of six folders and a look at each file.
+    /// The stamp of a project now. Costs a listing of each folder and a `stat` of each file.
     #[must_use]
     pub fn of(project: &Path) -> Self {
         let mut files: Vec<PathBuf> = roots(project).map(|name| project.join(name)).collect();
         for (folder, _) in FOLDERS {
             let folder = project.join(".harness").join(folder);
-            // A folder that cannot be listed is marked itself, so that its becoming readable is noticed.
+            // A folder that cannot be listed is stamped itself, so that a change of its permissions
+            // is noticed.
             match names(&folder) {
                 Ok(names) => files.extend(names.into_iter().map(|name| folder.join(name))),
                 Err(_) => files.push(folder),
@@ -50,10 +51,10 @@ impl Stamp {
     }
 }
 
-/// Links are followed: what counts is the text that would be read.
-fn mark(path: &Path) -> Option<Mark> {
+/// Follows links, as the reader does.
+fn mark(path: &Path) -> Option<FileIdentity> {
     let found = fs::metadata(path).ok()?;
-    Some(Mark {
+    Some(FileIdentity {
         bytes: found.len(),
         modified: (found.mtime(), found.mtime_nsec()),
         changed: (found.ctime(), found.ctime_nsec()),

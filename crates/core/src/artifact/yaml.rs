@@ -1,10 +1,11 @@
-//! Bounded YAML to [`Node`]: one document, no anchors, aliases or tags, limits on size, depth and number of values.
+//! Bounded YAML to [`Node`]: one document, no anchors, aliases or tags, limits on size, depth and
+//! number of values.
 
 use super::node::{Block, Key, Kind, Node};
 use super::offsets::Offsets;
 use super::problem::quoted;
 use super::scalar;
-use crate::check::{key_duplicate, yaml_invalid, yaml_limit, yaml_not_accepted};
+use crate::artifact::rule::{key_duplicate, yaml_invalid, yaml_limit, yaml_not_accepted};
 use crate::diagnostic::Diagnostic;
 use crate::span::{Place, Source, Span};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput};
@@ -18,7 +19,8 @@ pub const MAX_NODES: usize = 20_000;
 /// The deepest nesting of lists and maps.
 pub const MAX_DEPTH: usize = 32;
 
-/// Reads the part `span` of a file. Without a tree the problems say why; with one they may still hold duplicate keys.
+/// Reads the part `span` of a file. Without a tree the problems say why; with one they may still
+/// hold duplicate keys.
 pub(crate) fn parse(source: &Arc<Source>, span: Span) -> (Option<Node>, Vec<Diagnostic>) {
     let text = &source.text[span.start..span.end];
     let mut tree = Tree {
@@ -30,7 +32,8 @@ pub(crate) fn parse(source: &Arc<Source>, span: Span) -> (Option<Node>, Vec<Diag
         duplicates: Vec::new(),
     };
     let outcome = admit(source, span, text).and_then(|()| {
-        // The scanner is another project's code fed with anybody's text: a panic in it costs one file, not the project.
+        // The scanner is third-party code on untrusted text: a panic in it costs one file, not the
+        // project.
         catch_unwind(AssertUnwindSafe(|| tree.build(text))).unwrap_or_else(|_| {
             let place = Place::new(source, Span::new(span.start, span.start));
             Err(yaml_invalid::RULE
@@ -55,12 +58,13 @@ pub(crate) fn parse(source: &Arc<Source>, span: Span) -> (Option<Node>, Vec<Diag
     }
 }
 
-/// Refuses what must not reach the scanner: too much text, and characters that YAML forbids or that readers and scanner see differently.
+/// Refuses what must not reach the scanner: too much text, and characters that YAML forbids or that
+/// readers and scanner see differently.
 fn admit(source: &Arc<Source>, span: Span, text: &str) -> Result<(), Box<Diagnostic>> {
     let place = |at: usize| Place::new(source, Span::new(span.start + at, span.start + at));
     if text.len() > MAX_BYTES {
         let message = format!(
-            "the yaml is {} bytes long; at most {MAX_BYTES} are read",
+            "the yaml is {} bytes long; the limit is {MAX_BYTES}",
             text.len()
         );
         return Err(yaml_limit::RULE.finding(message).at(place(0)).into());
@@ -68,7 +72,7 @@ fn admit(source: &Arc<Source>, span: Span, text: &str) -> Result<(), Box<Diagnos
     for (at, c) in text.char_indices() {
         if c == '\r' && text.as_bytes().get(at + 1) != Some(&b'\n') {
             return Err(yaml_invalid::RULE
-                .finding("a carriage return stands without a line feed")
+                .finding("a carriage return is not followed by a line feed")
                 .at(place(at))
                 .into());
         }
@@ -222,7 +226,8 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// The scanner's mark is at the first line that is not blank; the blank ones before it are lines of the text too.
+    /// The scanner's mark is at the first line that is not blank; the blank ones before it are
+    /// lines of the text too.
     fn block(&self, value: &str, start: Marker, at: Span) -> Block {
         let blank = value.bytes().take_while(|&byte| byte == b'\n').count();
         let line = self.source.position(at.start).line;
@@ -238,7 +243,7 @@ impl Tree<'_> {
             return self.not_accepted(
                 at,
                 "a key must be text, not a list or a map",
-                "text with `{` or `[` at its start needs quotes",
+                "quote text that starts with `{` or `[`",
             );
         }
         if self.open.len() >= MAX_DEPTH {
@@ -254,7 +259,8 @@ impl Tree<'_> {
 
     fn close(&mut self, end: usize) {
         let Some(open) = self.open.pop() else { return };
-        // A flow collection ends with its bracket; a block one with its last value, not where the next token happens to be.
+        // A flow collection ends with its bracket; a block one with its last value, not where the
+        // next token happens to be.
         let bracket = matches!(self.source.text.as_bytes().get(end), Some(b']' | b'}'));
         let end_after = |last: Option<usize>, start: usize| {
             if bracket {
@@ -344,7 +350,7 @@ impl Tree<'_> {
         if self.nodes <= MAX_NODES {
             return Ok(());
         }
-        let message = format!("the yaml holds more than {MAX_NODES} keys and values");
+        let message = format!("the yaml has more than {MAX_NODES} keys and values");
         Err(yaml_limit::RULE
             .finding(message)
             .at(Place::new(self.source, at))

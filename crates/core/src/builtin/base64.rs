@@ -32,7 +32,7 @@ pub(super) const MODULE: Module = Module {
             name: "encode",
             params: TEXT,
             doc: "In the standard alphabet, with padding.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| Ok(json!(STANDARD.encode(args.text(0))))),
             examples: &[Example::new(r#"base64.encode("hi?")"#, r#""aGk/""#)],
             ..PLAIN
@@ -41,7 +41,7 @@ pub(super) const MODULE: Module = Module {
             name: "decode",
             params: TEXT,
             doc: "The text that `base64.encode` was given; raises when the bytes are not UTF-8.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| decode(&STANDARD, args)),
             examples: &[
                 Example::new(r#"base64.decode("aGk/")"#, r#""hi?""#),
@@ -53,8 +53,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "encode_url",
             params: TEXT,
-            doc: "In the alphabet that is safe in addresses and file names, without padding.",
-            returns: "text",
+            doc: "In the alphabet for URLs and file names, without padding.",
+            returns: "a string",
             body: Body::Pure(|args| Ok(json!(URL_SAFE.encode(args.text(0))))),
             examples: &[Example::new(r#"base64.encode_url("hi??")"#, r#""aGk_Pw""#)],
             ..PLAIN
@@ -63,7 +63,7 @@ pub(super) const MODULE: Module = Module {
             name: "decode_url",
             params: TEXT,
             doc: "The text that `base64.encode_url` was given; raises when the bytes are not UTF-8.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| decode(&URL_SAFE, args)),
             examples: &[Example::new(r#"base64.decode_url("aGk_Pw")"#, r#""hi??""#)],
             ..PLAIN

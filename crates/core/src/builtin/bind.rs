@@ -1,4 +1,5 @@
-//! Arguments to parameters: what the worker binds, and what the harness verifies because it does not trust a worker.
+//! Binds arguments to parameters. The worker binds; the harness verifies, since it does not trust a
+//! worker.
 
 use super::{Args, Builtin, Kind, Param};
 use serde_json::{Map, Value};
@@ -24,10 +25,10 @@ pub fn bind(
     let has_rest = params.iter().any(|param| param.kind == Kind::Rest);
     if !rest.is_empty() && !has_rest {
         return Err(match plain {
-            0 => format!("`{builtin_name}` takes no arguments by position, got {given}"),
-            1 => format!("`{builtin_name}` takes 1 argument by position, got {given}"),
+            0 => format!("`{builtin_name}` takes no positional arguments, got {given}"),
+            1 => format!("`{builtin_name}` takes 1 positional argument, got {given}"),
             _ => {
-                format!("`{builtin_name}` takes at most {plain} arguments by position, got {given}")
+                format!("`{builtin_name}` takes at most {plain} positional arguments, got {given}")
             }
         });
     }
@@ -68,7 +69,7 @@ pub fn bind(
     Ok(Args(bound))
 }
 
-/// Checks arguments that a worker says it bound: a worker that was taken over sends anything.
+/// Checks the bound arguments of a worker, which may be compromised and send anything.
 pub fn verify(builtin: &Builtin, args: Vec<Value>) -> Result<Args, String> {
     if args.len() != builtin.params.len() {
         return Err(format!(
@@ -89,11 +90,11 @@ pub fn verify(builtin: &Builtin, args: Vec<Value>) -> Result<Args, String> {
     Ok(Args(args))
 }
 
-/// What would be accepted and what came instead.
+/// Returns what is accepted and what came instead.
 fn check(param: &Param, value: &Value) -> Result<(), (&'static str, &'static str)> {
     let accepted = match param.kind {
         Kind::Any => return Ok(()),
-        Kind::Text => "text",
+        Kind::Text => "a string",
         Kind::Bool => "True or False",
         Kind::Int => "an integer",
         Kind::Number => "a number",
@@ -117,13 +118,13 @@ fn check(param: &Param, value: &Value) -> Result<(), (&'static str, &'static str
     }
 }
 
-/// What a value is, in the words of script authors.
+/// The type of a value, in the words of script authors.
 pub(super) fn describe(value: &Value) -> &'static str {
     match value {
         Value::Null => "None",
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "a dict",
     }
@@ -227,13 +228,13 @@ mod tests {
             "fs.read",
             json!([7]),
             json!({}),
-            Err("`path` of `fs.read` must be text, got a number"),
+            Err("`path` of `fs.read` must be a string, got a number"),
         );
         check(
             "fs.read",
             json!([null]),
             json!({}),
-            Err("`path` of `fs.read` must be text, got None"),
+            Err("`path` of `fs.read` must be a string, got None"),
         );
         check(
             "fs.read",
@@ -251,13 +252,13 @@ mod tests {
             "fs.exists",
             json!(["a", "b"]),
             json!({}),
-            Err("`fs.exists` takes 1 argument by position, got 2"),
+            Err("`fs.exists` takes 1 positional argument, got 2"),
         );
         check(
             "allow",
             json!([1]),
             json!({}),
-            Err("`allow` takes no arguments by position, got 1"),
+            Err("`allow` takes no positional arguments, got 1"),
         );
         check(
             "print",

@@ -1,8 +1,8 @@
-//! Text that cannot grow past what a built-in may make.
+//! Output of built-ins, bounded while it is built.
 
 use std::io;
 
-/// The most any one built-in may make.
+/// Bytes that one built-in may produce.
 pub(super) const MAX_OUTPUT: usize = 64 << 20;
 
 /// Text under construction, bounded by [`MAX_OUTPUT`].
@@ -21,7 +21,7 @@ impl Bounded {
     }
 }
 
-/// Refuses a size that is not known or too large.
+/// Refuses a size that is unknown or too large.
 pub(super) fn fits(bytes: Option<usize>) -> Result<(), String> {
     match bytes {
         Some(bytes) if bytes <= MAX_OUTPUT => Ok(()),

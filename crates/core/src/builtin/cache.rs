@@ -2,7 +2,7 @@
 
 use super::number::Num;
 use super::set::key as equality;
-use super::{Args, Body, Builtin, Example, Host, Kind, Module, PLAIN, Param, Scope};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Kind, Module, PLAIN, Param, Scope};
 use crate::store::KeyValue;
 use crate::store::StoreScope;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// Bytes of a key.
 const MAX_KEY: usize = 512;
 
-/// Which of the three a call is for: bodies are plain functions, so the type carries it.
+/// Which of the three stores a call is for. Bodies are plain functions, so the type carries it.
 trait Lifetime {
     const SCOPE: StoreScope;
 }
@@ -186,7 +186,7 @@ pub(super) const STATE: Module = module!(
     "Values that live as long as the session. Hooks may read them, tools may change them."
 );
 
-fn store<L: Lifetime>(host: &dyn Host) -> &dyn KeyValue {
+fn store<L: Lifetime>(host: &dyn BuiltinHost) -> &dyn KeyValue {
     host.store(L::SCOPE)
 }
 
@@ -197,35 +197,35 @@ fn checked(key: &str) -> Result<&str, String> {
     }
 }
 
-fn get<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn get<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     Ok(store::<L>(host)
         .get(args.text(0))
         .unwrap_or_else(|| args.get(1).clone()))
 }
 
-fn has<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn has<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     Ok(json!(store::<L>(host).get(args.text(0)).is_some()))
 }
 
-fn snapshot<L: Lifetime>(host: &dyn Host, _: &Args) -> Result<Value, String> {
+fn snapshot<L: Lifetime>(host: &dyn BuiltinHost, _: &Args) -> Result<Value, String> {
     Ok(Value::Object(store::<L>(host).snapshot()))
 }
 
-fn set<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn set<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     store::<L>(host).set(checked(args.text(0))?, args.get(1).clone())?;
     Ok(Value::Null)
 }
 
-fn delete<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn delete<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     Ok(json!(store::<L>(host).delete(args.text(0))))
 }
 
-fn clear<L: Lifetime>(host: &dyn Host, _: &Args) -> Result<Value, String> {
+fn clear<L: Lifetime>(host: &dyn BuiltinHost, _: &Args) -> Result<Value, String> {
     store::<L>(host).clear();
     Ok(Value::Null)
 }
 
-fn increment<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn increment<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let key = checked(args.text(0))?;
     let by = Num::of(args.get(1), "by")?;
     let made = store::<L>(host).update(key, &mut |old| {
@@ -235,7 +235,7 @@ fn increment<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String>
     Ok(made.unwrap_or(Value::Null))
 }
 
-fn append<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn append<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let key = checked(args.text(0))?;
     let made = store::<L>(host).update(key, &mut |old| {
         let mut items = match old {
@@ -254,7 +254,7 @@ fn append<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
     Ok(json!(made.as_ref().and_then(Value::as_array).map(Vec::len)))
 }
 
-fn compare_and_set<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn compare_and_set<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let expected = equality(args.get(1));
     let mut equal = false;
     store::<L>(host).update(checked(args.text(0))?, &mut |old| {
@@ -268,7 +268,7 @@ fn compare_and_set<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, S
     Ok(json!(equal))
 }
 
-fn update<L: Lifetime>(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn update<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let values = args.get(0).as_object().into_iter().flatten();
     values
         .clone()

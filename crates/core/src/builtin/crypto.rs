@@ -10,7 +10,7 @@ use sha1::Sha1;
 use sha2::{Sha256, Sha512};
 use std::fmt::Write;
 
-/// Random bytes one call gives.
+/// Random bytes per call.
 const MAX_RANDOM: usize = 65_536;
 
 const KEYED: &[Param] = &[
@@ -20,7 +20,7 @@ const KEYED: &[Param] = &[
 
 pub(super) const MODULE: Module = Module {
     name: "crypto",
-    doc: "Message authentication, comparison that leaks no timing, and randomness that is safe for secrets.",
+    doc: "Message authentication, comparison in constant time, and randomness for secrets.",
     constants: &[],
     calls: &[
         Builtin {
@@ -69,7 +69,7 @@ pub(super) const MODULE: Module = Module {
                 Param::required("a", Kind::Text),
                 Param::required("b", Kind::Text),
             ],
-            doc: "Whether two texts are equal, in a time that does not tell where they differ.",
+            doc: "Whether two texts are equal, in constant time.",
             returns: "True or False",
             body: Body::Pure(equal),
             examples: &[
@@ -93,8 +93,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "random_token",
             params: &[Param::optional("n", Kind::Int, "32")],
-            doc: "`n` random bytes as text that is safe in addresses.",
-            returns: "text",
+            doc: "`n` random bytes as URL-safe text.",
+            returns: "a string",
             body: Body::Pure(|args| Ok(json!(URL_SAFE.encode(random_bytes(args)?)))),
             examples: &[Example::new("len(crypto.random_token())", "43")],
             ..PLAIN
@@ -127,7 +127,8 @@ fn refused(_: InvalidLength) -> String {
     "`key` is not accepted".to_owned()
 }
 
-/// Compares authentication codes of both texts under a fresh key: neither the place of a difference nor a length shows in the time.
+/// Compares HMACs of both texts under a fresh key, so that the time shows neither where they differ
+/// nor their lengths.
 fn equal(args: &Args) -> Result<Value, String> {
     let key: [u8; 32] = random()?;
     let code = |text: &str| {

@@ -1,6 +1,6 @@
 //! `exec`: processes in the sandbox.
 
-use super::{Args, Body, Builtin, Example, Host, Kind, Module, Param, Scope};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Kind, Module, Param, Scope};
 use crate::effect::Effects;
 use crate::outside::{End, Ran};
 use serde_json::{Map, Value, json};
@@ -21,9 +21,9 @@ pub(super) const MODULE: Module = Module {
             Param::optional("cwd", Kind::Text, "null"),
             Param::optional("timeout_seconds", Kind::Number, "null"),
         ],
-        doc: "Runs a program under the call's plan and waits for it. An exit code other than 0 does not raise, and a timeout returns what was \
-              captured. `env` adds variables and changes none that the plan sets; `cwd` is a folder of the workspace.",
-        returns: "a dict with `ok`, `stdout`, `stderr`, `exit_code`, `timed_out`, `duration_ms`, `truncated`; of output that is too long the start and the end, and then `artifacts` with the handle of all of it, by stream",
+        doc: "Runs a program in the sandbox of the call and waits for it. Neither a non-zero exit code nor a timeout raises. \
+              `env` adds variables but cannot change those that the plan sets; `cwd` is a folder of the workspace.",
+        returns: "a dict with `ok`, `stdout`, `stderr`, `exit_code`, `timed_out`, `duration_ms`, `truncated`. Of long output it has the start and the end, and `artifacts` has the handle of the whole for each stream",
         effects: Effects::READ.and(Effects::WRITE).and(Effects::EXEC),
         scope: Scope::Tools,
         body: Body::Host(run),
@@ -39,14 +39,14 @@ pub(super) const MODULE: Module = Module {
     }],
 };
 
-/// What a script asks for, before the plan has been looked at.
+/// A program to run, before the plan is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The program, by name or path.
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// What it reads.
+    /// Its standard input.
     pub stdin: String,
     /// Variables to add.
     pub env: Vec<(String, String)>,
@@ -57,7 +57,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program without arguments, in the workspace, for as long as `exec.run` would give it.
+    /// A program without arguments, in the workspace, with the default timeout of `exec.run`.
     pub fn new(program: impl Into<String>) -> Self {
         let program = program.into();
         Self {
@@ -71,7 +71,7 @@ impl Program {
     }
 }
 
-fn run(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn run(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let program = Program {
         program: args.text(0).to_owned(),
         args: args
@@ -91,12 +91,12 @@ fn run(host: &dyn Host, args: &Args) -> Result<Value, String> {
         .chain(&program.args)
         .any(|word| word.contains('\0'))
     {
-        return Err("neither `cmd` nor `args` can hold a zero byte".to_owned());
+        return Err("`cmd` and `args` must not contain a zero byte".to_owned());
     }
     Ok(result(host.run(program)?))
 }
 
-/// `timeout_seconds` when it is given, else `timeout_ms`.
+/// `timeout_seconds` if it is given, else `timeout_ms`.
 fn timeout(args: &Args) -> Result<Duration, String> {
     match args.number(6) {
         Some(seconds) => seconds_of(seconds),
@@ -110,7 +110,7 @@ fn timeout(args: &Args) -> Result<Duration, String> {
     }
 }
 
-/// A number of seconds that a clock can show.
+/// Seconds as a duration, if they fit one.
 pub(super) fn seconds_of(seconds: f64) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds)
         .map_err(|_| format!("`timeout_seconds` must be 0 or more, got {seconds}"))
@@ -119,10 +119,12 @@ pub(super) fn seconds_of(seconds: f64) -> Result<Duration, String> {
 fn variables(given: &Value) -> Result<Vec<(String, String)>, String> {
     let variable = |(name, value): (&String, &Value)| {
         let Some(text) = value.as_str() else {
-            return Err(format!("`env` must have texts only, and `{name}` is none"));
+            return Err(format!("`env.{name}` must be a string"));
         };
         if name.is_empty() || name.contains(['=', '\0']) || text.contains('\0') {
-            return Err(format!("`{name}` cannot be a variable"));
+            return Err(format!(
+                "`env.{name}` is not a variable: its name must not be empty or contain `=`, and neither name nor value a zero byte"
+            ));
         }
         Ok((name.clone(), text.to_owned()))
     };
@@ -134,7 +136,7 @@ fn variables(given: &Value) -> Result<Vec<(String, String)>, String> {
         .collect()
 }
 
-/// The exit code of a process that was ended, as shells give it.
+/// The exit code that shells report for a killed process.
 const KILLED: i32 = 137;
 
 fn result(ran: Ran) -> Value {
@@ -146,7 +148,7 @@ fn result(ran: Ran) -> Value {
     };
     let mut stderr = ran.stderr.text;
     if let End::Exceeded(why) = &ran.end {
-        // A model reads it where it looks for the reason of a failure.
+        // On stderr, where a model looks for the reason of a failure.
         let line = if stderr.is_empty() || stderr.ends_with('\n') {
             ""
         } else {
@@ -154,11 +156,11 @@ fn result(ran: Ran) -> Value {
         };
         stderr.push_str(&format!("{line}[harness killed it: {why}]\n"));
     }
-    let kept = [
+    let artifacts = [
         ("stdout", ran.stdout.artifact),
         ("stderr", ran.stderr.artifact),
     ];
-    let kept: Map<String, Value> = kept
+    let artifacts: Map<String, Value> = artifacts
         .into_iter()
         .filter_map(|(stream, artifact)| Some((stream.to_owned(), artifact?.to_json())))
         .collect();
@@ -171,8 +173,8 @@ fn result(ran: Ran) -> Value {
         "duration_ms": u64::try_from(ran.duration.as_millis()).unwrap_or(u64::MAX),
         "truncated": ran.stdout.truncated || ran.stderr.truncated,
     });
-    if !kept.is_empty() {
-        result["artifacts"] = Value::Object(kept);
+    if !artifacts.is_empty() {
+        result["artifacts"] = Value::Object(artifacts);
     }
     result
 }

@@ -1,6 +1,6 @@
 //! The globals: `env`, `emit`, results, decisions.
 
-use super::{Args, Body, Builtin, Example, Host, Kind, Module, PLAIN, Param, Scope};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Kind, Module, PLAIN, Param, Scope};
 use crate::effect::Effects;
 use crate::surface;
 use serde_json::{Value, json};
@@ -11,14 +11,14 @@ const MAX_SLEEP: f64 = 3600.0;
 /// Bytes of an event's name.
 const MAX_NAME: usize = 200;
 
-/// Why a tool cannot `delegate` yet, for [`absent`](super::absent). Hooks have it as a decision: the worker decides by the kind of
-/// script.
+/// Why a tool cannot `delegate` yet, for [`absent`](super::absent). In a hook it is a decision; the
+/// worker chooses by the kind of script.
 pub const DELEGATE_IN_TOOLS: &str =
     "delegation comes with agents; in a hook `delegate(request)` is a decision";
 
 pub(super) const MODULE: Module = Module {
     name: "",
-    doc: "Names that stand alone.",
+    doc: "Names without a module.",
     constants: &[],
     calls: &[
         Builtin {
@@ -27,8 +27,8 @@ pub(super) const MODULE: Module = Module {
                 Param::required("name", Kind::Text),
                 Param::optional("default", Kind::Any, "null"),
             ],
-            doc: "An environment variable that the project lists in `sandbox.env`; any other name raises, and so does a listed one while the project is not trusted.",
-            returns: "text, or `default` when it is not set",
+            doc: "An environment variable that the project lists in `sandbox.env`. Any other name raises, and so does a listed one while the project is not trusted.",
+            returns: "a string, or `default` if it is not set",
             effects: Effects::READ,
             body: Body::Host(env),
             examples: &[Example::new(
@@ -55,7 +55,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "sleep",
             params: &[Param::required("seconds", Kind::Number)],
-            doc: "Waits. The call's own time limit goes on meanwhile.",
+            doc: "Waits. The time counts towards the call's own limit.",
             body: Body::Host(sleep),
             examples: &[
                 Example::new("sleep(0.01)", "null"),
@@ -81,7 +81,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "print",
             params: &[Param::optional("args", Kind::Rest, "[]")],
-            doc: "Writes its arguments to the log, with spaces between them.",
+            doc: "Writes its arguments to the log, separated by spaces.",
             body: Body::Worker,
             examples: &[Example::new(r#"print("a", 1)"#, "null")],
             ..PLAIN
@@ -95,7 +95,7 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("metadata", Kind::Dict, "{}"),
                 Param::optional("is_error", Kind::Bool, "false"),
             ],
-            doc: "A result in full, to be returned from `run`: what the model reads, the value, files it points at, and more. `content` is text, or a list of blocks such as `{\"type\": \"image\", \"data\": BASE64, \"media_type\": \"image/png\"}`; also `text`, `audio`, `resource_link` (`uri`, `name`) and `resource` (`uri`, `text` or `data`).",
+            doc: "A full result, to be returned from `run`: what the model reads, the value, the files it refers to, and more. `content` is a string, or a list of blocks such as `{\"type\": \"image\", \"data\": BASE64, \"media_type\": \"image/png\"}`; also `text`, `audio`, `resource_link` (`uri`, `name`) and `resource` (`uri`, `text` or `data`).",
             returns: "a result",
             scope: Scope::Tools,
             body: Body::Worker,
@@ -124,7 +124,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "allow",
-            doc: "The decision to let it happen.",
+            doc: "Allows it.",
             returns: "a decision",
             scope: Scope::Hooks,
             body: Body::Worker,
@@ -134,7 +134,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "block",
             params: &[Param::required("reason", Kind::Text)],
-            doc: "The decision not to let it happen; the reason reaches the model.",
+            doc: "Blocks it; the model reads the reason.",
             returns: "a decision",
             scope: Scope::Hooks,
             body: Body::Worker,
@@ -147,7 +147,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "modify",
             params: &[Param::required("payload", Kind::Dict)],
-            doc: "The decision to let it happen with other arguments or another result.",
+            doc: "Allows it with other arguments or another result.",
             returns: "a decision",
             scope: Scope::Hooks,
             body: Body::Worker,
@@ -160,7 +160,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "ask",
             params: &[Param::required("reason", Kind::Text)],
-            doc: "The decision that a person must agree first.",
+            doc: "Requires that a person agrees first.",
             returns: "a decision",
             scope: Scope::Hooks,
             body: Body::Worker,
@@ -173,7 +173,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "delegate",
             params: &[Param::required("request", Kind::Any)],
-            doc: "In a hook, the decision to hand the work to another agent. In a tool it is not available yet.",
+            doc: "In a hook, hands the work to another agent. Not available in tools yet.",
             returns: "a decision",
             body: Body::Worker,
             examples: &[Example::new(
@@ -188,9 +188,9 @@ pub(super) const MODULE: Module = Module {
                 Param::required("surface", Kind::Any),
                 Param::optional("options", Kind::Dict, "{}"),
             ],
-            doc: "What is wrong with a surface: a dict with `tools`, `native_tools`, `policy`, `approval_policy`, `system`, `prompt`, `prompts` and \
-                `tool_search`, or a list of tools. The same check as `harness surface check`. What the surface does not say, `options` may; \
-                `scan_fences` and `context_tokens` are among them.",
+            doc: "The faults of a surface: a dict with `tools`, `native_tools`, `policy`, `approval_policy`, `system`, `prompt`, `prompts` and \
+                `tool_search`, or a list of tools. The same check as `harness surface check`. `options` adds what the surface leaves out, \
+                such as `scan_fences` and `context_tokens`.",
             returns: "a dict with `valid` and `diagnostics`, a list of dicts with `code`, `severity`, `message` and more",
             body: Body::Pure(tool_surface_validate),
             examples: &[
@@ -210,13 +210,13 @@ fn tool_surface_validate(args: &Args) -> Result<Value, String> {
     Ok(surface::check(&surface::read(args.get(0), Some(args.get(1)))).to_json())
 }
 
-fn env(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn env(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     Ok(host
         .env(args.text(0))?
         .map_or_else(|| args.get(1).clone(), Value::String))
 }
 
-fn emit(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn emit(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let given = args.text(0);
     let name = given.strip_prefix("custom.").unwrap_or(given);
     let fits = |char: char| {
@@ -224,14 +224,14 @@ fn emit(host: &dyn Host, args: &Args) -> Result<Value, String> {
     };
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(fits) {
         return Err(format!(
-            "`{given}` is not a name for an event: 1 to {MAX_NAME} lower-case letters, digits, `_` and `.`"
+            "`{given}` is not an event name: expected 1 to {MAX_NAME} lower-case letters, digits, `_` and `.`"
         ));
     }
     host.emit(name, args.get(1))?;
     Ok(Value::Null)
 }
 
-fn sleep(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn sleep(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let seconds = args
         .number(0)
         .filter(|seconds| (0.0..=MAX_SLEEP).contains(seconds));
@@ -245,7 +245,7 @@ fn sleep(host: &dyn Host, args: &Args) -> Result<Value, String> {
     Ok(Value::Null)
 }
 
-fn progress(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn progress(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let fraction = args
         .number(0)
         .filter(|fraction| (0.0..=1.0).contains(fraction));

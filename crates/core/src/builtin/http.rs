@@ -1,7 +1,7 @@
 //! `http`: requests to the hosts that the network policy names.
 
 use super::exec::seconds_of;
-use super::{Args, Body, Builtin, Example, Host, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Kind, Module, PLAIN, Param};
 use crate::effect::Effects;
 use crate::outside::{Request, Response};
 use serde_json::{Map, Value, json};
@@ -23,8 +23,8 @@ const REQUEST: Builtin = Builtin {
         TIMEOUT_SECONDS,
         TIMEOUT_MS,
     ],
-    doc: "Sends a request of any method; a dict or list as `body` is sent as JSON. A status that is an error does not raise; a host that is \
-          not allowed ends the call. Of a body of more than 8 MiB the start is kept, and `truncated` says so.",
+    doc: "Sends a request with any method; a dict or list as `body` is sent as JSON. An error status does not raise; \
+                a host that is not allowed ends the call. A body of more than 8 MiB is cut, and `truncated` is True.",
     returns: "a dict with `ok`, `status`, `headers`, `body`, `url`, `truncated`",
     effects: Effects::NET_READ.and(Effects::NET_WRITE),
     body: Body::Host(request),
@@ -43,7 +43,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "get",
             params: &[URL, HEADERS, TIMEOUT_SECONDS, TIMEOUT_MS],
-            doc: "Fetches an address.",
+            doc: "Fetches a URL.",
             effects: Effects::NET_READ,
             body: Body::Host(get),
             examples: &[Example::new(
@@ -55,7 +55,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "post",
             params: &[URL, BODY, HEADERS, TIMEOUT_SECONDS, TIMEOUT_MS],
-            doc: "Posts a body to an address; a dict or list is sent as JSON.",
+            doc: "Posts a body to a URL; a dict or list is sent as JSON.",
             body: Body::Host(post),
             examples: &[Example::new(
                 r#"http.post("https://example.com", {"n": 1})"#,
@@ -67,7 +67,7 @@ pub(super) const MODULE: Module = Module {
     ],
 };
 
-fn get(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn get(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     send(
         host,
         "GET",
@@ -78,7 +78,7 @@ fn get(host: &dyn Host, args: &Args) -> Result<Value, String> {
     )
 }
 
-fn post(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn post(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     send(
         host,
         "POST",
@@ -89,7 +89,7 @@ fn post(host: &dyn Host, args: &Args) -> Result<Value, String> {
     )
 }
 
-fn request(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn request(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let method = args.text(0).to_ascii_uppercase();
     if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
         return Err(format!(
@@ -107,7 +107,7 @@ fn request(host: &dyn Host, args: &Args) -> Result<Value, String> {
     )
 }
 
-/// `timeout_ms` when it is given, else `timeout_seconds`, which comes first by position.
+/// `timeout_ms` if it is given, else `timeout_seconds`, which comes first by position.
 fn timeout(args: &Args, at: usize) -> Result<Duration, String> {
     match args.get(at + 1) {
         Value::Null => seconds_of(args.number(at).unwrap_or(30.0)),
@@ -119,7 +119,7 @@ fn timeout(args: &Args, at: usize) -> Result<Duration, String> {
 }
 
 fn send(
-    host: &dyn Host,
+    host: &dyn BuiltinHost,
     method: &str,
     url: &str,
     body: &Value,
@@ -152,9 +152,7 @@ fn texts(given: &Value) -> Result<Vec<(String, String)>, String> {
     let header = |(name, value): (&String, &Value)| match value {
         Value::String(text) => Ok((name.clone(), text.clone())),
         Value::Number(number) => Ok((name.clone(), number.to_string())),
-        _ => Err(format!(
-            "`headers` must have texts only, and `{name}` is none"
-        )),
+        _ => Err(format!("`headers.{name}` must be a string")),
     };
     given
         .as_object()
@@ -168,7 +166,7 @@ fn result(response: &Response) -> Value {
     let mut headers = Map::new();
     for (name, value) in &response.headers {
         match headers.get_mut(name) {
-            // A header that comes twice is one list, as the protocol says.
+            // A repeated header is one list, as HTTP says.
             Some(Value::String(before)) => before.push_str(&format!(", {value}")),
             _ => drop(headers.insert(name.clone(), Value::String(value.clone()))),
         }

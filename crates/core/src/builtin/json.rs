@@ -1,4 +1,4 @@
-//! `json`: text to values and back, integers exact, dict order kept.
+//! `json`: text to values and back. Integers stay exact, dicts keep their order.
 
 use super::bound::BoundedBytes;
 use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{PrettyFormatter, Serializer};
 
-/// Digits of one number: more takes time out of proportion to convert.
+/// Digits of one number. Converting more takes disproportionate time.
 const MAX_DIGITS: usize = 4300;
 
 pub(super) const MODULE: Module = Module {
@@ -23,7 +23,7 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("indent", Kind::Int, "0"),
             ],
             doc: "The JSON text of a value; with `indent` spaces for each level, one entry to a line.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(encode),
             examples: &[
                 Example::new(
@@ -40,7 +40,7 @@ pub(super) const MODULE: Module = Module {
                 Param::required("text", Kind::Text),
                 Param::optional("default", Kind::Any, "null"),
             ],
-            doc: "The value JSON text stands for. Text that is not JSON raises, with line and column, unless a `default` other than \
+            doc: "The value of a JSON text. A text that is not JSON raises, with line and column, unless a `default` other than \
                 None is given.",
             returns: "the value, or `default`",
             body: Body::Pure(decode),
@@ -81,7 +81,7 @@ fn decode(args: &Args) -> Result<Value, String> {
     }
 }
 
-/// The value of JSON text, refused when a script could not hold it.
+/// The value of a JSON text, if a script could hold it.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     shallow(text)?;
     let value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
@@ -89,7 +89,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
     Ok(value)
 }
 
-/// Counts brackets outside strings, so that depth is refused before anything recurses into it.
+/// Counts brackets outside strings, to refuse depth before anything recurses into it.
 fn shallow(text: &str) -> Result<(), String> {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     let (mut line, mut line_start) = (1, 0);
@@ -104,7 +104,7 @@ fn shallow(text: &str) -> Result<(), String> {
                 depth += 1;
                 if depth > MAX_DEPTH {
                     return Err(format!(
-                        "not accepted: nested deeper than {MAX_DEPTH} levels at line {line} column {}",
+                        "nested deeper than {MAX_DEPTH} levels at line {line} column {}",
                         at - line_start + 1
                     ));
                 }
@@ -122,12 +122,12 @@ fn representable(value: &Value) -> Result<(), String> {
             let text = number.as_str();
             if text.len() > MAX_DIGITS {
                 return Err(format!(
-                    "not accepted: a number of {} characters, at most {MAX_DIGITS}",
+                    "a number has {} characters, at most {MAX_DIGITS} are accepted",
                     text.len()
                 ));
             }
             if !is_integer(text) && number.as_f64().is_none_or(|float| !float.is_finite()) {
-                return Err(format!("not accepted: no float can hold the number {text}"));
+                return Err(format!("no float can hold the number {text}"));
             }
             Ok(())
         }

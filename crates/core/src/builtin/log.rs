@@ -1,4 +1,4 @@
-//! `log`: words for the record. The module itself can be called.
+//! `log`: messages for the record. The module itself can be called.
 
 use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param};
 

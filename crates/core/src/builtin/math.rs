@@ -1,4 +1,4 @@
-//! `math`: integers stay integers where they are exact.
+//! `math`: integers stay integers where the result is exact.
 
 use super::number::Num;
 use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
@@ -137,7 +137,7 @@ pub(super) const MODULE: Module = Module {
             body: Body::Pure(|args| extreme(args, Ordering::Greater)),
             examples: &[
                 Example::new("math.max([3, 1.5, 2])", "3"),
-                Example::new("math.max([])", "error: at least one number"),
+                Example::new("math.max([])", "error: must not be empty"),
             ],
             ..PLAIN
         },
@@ -237,7 +237,8 @@ fn round(args: &Args) -> Result<Value, String> {
     let digits = args.count(1, "digits", 15)?;
     match (one(args)?, digits) {
         (Num::Float(float), 0) => Num::whole(float.round_ties_even())?.value(),
-        // Printing rounds the exact binary value, which scaling by a power of ten would already have changed.
+        // Formatting rounds the exact binary value, which scaling by a power of ten would change
+        // first.
         (Num::Float(float), _) => {
             Num::Float(format!("{float:.digits$}").parse().unwrap_or(float)).value()
         }
@@ -267,7 +268,7 @@ fn log(args: &Args) -> Result<Value, String> {
     Num::Float(made).value()
 }
 
-/// The items of a list given alone, or all arguments.
+/// The items of a single list, or all arguments.
 fn numbers(args: &Args) -> Result<Vec<Num>, String> {
     let more = args.list(1);
     match args.get(0) {
@@ -292,7 +293,7 @@ fn extreme(args: &Args, wanted: Ordering) -> Result<Value, String> {
         }
     });
     found
-        .ok_or_else(|| "`values` must have at least one number".to_owned())?
+        .ok_or_else(|| "`values` must not be empty".to_owned())?
         .value()
 }
 

@@ -3,7 +3,7 @@
 use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
 use crate::effect::Effects;
 
-/// Calling or adding a tool counts as everything: what the other does is not in this script.
+/// Calling or adding a tool has every effect, since the other tool is not in this script.
 const META: Builtin = Builtin {
     effects: Effects::ALL,
     scope: Scope::Tools,

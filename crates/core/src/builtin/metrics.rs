@@ -1,6 +1,6 @@
 //! `metrics`: counters and gauges of the engine.
 
-use super::{Args, Body, Builtin, Example, Host, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Kind, Module, PLAIN, Param};
 use crate::store::number;
 use serde_json::{Value, json};
 
@@ -80,13 +80,13 @@ fn finite(args: &Args, what: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{what}` must be a finite number, got {}", args.get(1)))
 }
 
-fn incr(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn incr(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     Ok(number(
         host.metrics().incr(name(args)?, finite(args, "by")?)?,
     ))
 }
 
-fn set(host: &dyn Host, args: &Args) -> Result<Value, String> {
+fn set(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     host.metrics().set(name(args)?, finite(args, "value")?)?;
     Ok(json!(null))
 }

@@ -1,4 +1,4 @@
-//! Stage 1': what scripts can call. One file per module; this is the list.
+//! Stage 1': the functions that scripts can call. One file per module; this is the list.
 
 mod artifact;
 mod base64;
@@ -39,7 +39,8 @@ pub use global::DELEGATE_IN_TOOLS;
 use crate::effect::Effects;
 use serde_json::Value;
 
-/// Every module, in the order of the reference page. A built-in's number on the wire is its place in this list, calls counted through.
+/// Every module, in the order of the reference page. The number of a built-in on the wire is its
+/// position over all calls of this list.
 pub const MODULES: &[&Module] = &[
     &global::MODULE,
     &fs::MODULE,
@@ -116,7 +117,7 @@ pub fn full_name(module: &Module, builtin: &Builtin) -> String {
     }
 }
 
-/// What calling a built-in that is [`Body::Absent`] raises.
+/// The error of calling a built-in that is [`Body::Absent`].
 #[must_use]
 pub fn absent(full_name: &str, what: &str) -> String {
     format!("`{full_name}` is not available yet: {what}")
@@ -144,25 +145,25 @@ pub struct Builtin {
     pub doc: &'static str,
     /// What it returns.
     pub returns: &'static str,
-    /// What it does to the world.
+    /// Its effects, as policy sees them.
     pub effects: Effects,
     /// Which scripts have it.
     pub scope: Scope,
     /// Who runs it.
     pub body: Body,
-    /// Expressions and what they give, executed by a test.
+    /// Expressions and their values; a test runs them.
     pub examples: &'static [Example],
 }
 
 impl Builtin {
-    /// Whether it has no access to anything: the worker runs it and no hook sees it.
+    /// Whether the worker runs it without access to anything. Hooks do not see such calls.
     #[must_use]
     pub const fn is_pure(&self) -> bool {
         matches!(self.body, Body::Pure(_))
     }
 
-    /// The effects a script needs to have it. What a process does beyond being started is the sandbox's to withhold: a tool that
-    /// declares to read only may start one, which then sees a workspace it cannot write.
+    /// The effects that a script must declare to have it. The sandbox enforces what a process may
+    /// do: a tool that declares only reading may start one, which then cannot write the workspace.
     #[must_use]
     pub const fn needs(&self) -> Effects {
         if self.effects.contains(Effects::EXEC) {
@@ -178,7 +179,7 @@ impl Builtin {
         matches!(self.body, Body::Host(_) | Body::Absent(_))
     }
 
-    /// Whether the harness may have to wait while it runs: for files, for what is kept, or on purpose.
+    /// Whether it may block the harness: on files, on the artifact store, or on purpose.
     #[must_use]
     pub fn blocks(&self) -> bool {
         !self.effects.is_empty() || matches!(self.name, "sleep" | "read" | "write")
@@ -210,13 +211,14 @@ pub enum Scope {
 
 /// Who runs a built-in.
 pub enum Body {
-    /// The worker itself: no access to anything, arguments in parameter order.
+    /// The worker. No access to anything; arguments in parameter order.
     Pure(fn(&Args) -> Result<Value, String>),
-    /// The harness, after the call crossed to it and passed policy and hooks. May block: it runs off the async threads.
-    Host(fn(&dyn Host, &Args) -> Result<Value, String>),
-    /// The harness, without an answer: the script goes on at once.
+    /// The harness, after policy and hooks let the call pass. May block, since it runs off the
+    /// async threads.
+    Host(fn(&dyn BuiltinHost, &Args) -> Result<Value, String>),
+    /// The harness, without an answer; the script does not wait.
     Note,
-    /// The worker, by means of its own (`print`, `result`, the decisions).
+    /// The worker, with code of its own (`print`, `result`, the decisions).
     Worker,
     /// Known by name and effect, not available yet; the text says what is missing.
     Absent(&'static str),
@@ -228,7 +230,7 @@ pub struct Param {
     pub name: &'static str,
     /// What it accepts.
     pub kind: Kind,
-    /// What is passed when it is left out; absent makes it required. JSON text.
+    /// The default as JSON text; `None` makes the parameter required.
     pub default: Option<&'static str>,
 }
 
@@ -241,7 +243,7 @@ impl Param {
         }
     }
 
-    /// `default` is JSON text. With `null`, None may be passed whatever the kind.
+    /// `default` is JSON text. With `null`, None is accepted whatever the kind.
     const fn optional(name: &'static str, kind: Kind, default: &'static str) -> Self {
         Self {
             name,
@@ -274,8 +276,8 @@ pub enum Kind {
     Named,
 }
 
-/// An expression and the JSON it gives, or the error it raises: in a hook for what only hooks have, otherwise in a tool, with an empty
-/// workspace and empty stores.
+/// An expression and its value as JSON, or its error. It runs in a tool, or in a hook if only hooks
+/// have the call, with an empty workspace and empty stores.
 pub struct Example {
     /// A Starlark expression.
     pub script: &'static str,
@@ -289,24 +291,24 @@ impl Example {
     }
 }
 
-/// Bound arguments, one per parameter, defaults filled in, kinds checked.
+/// Bound arguments, one per parameter, with defaults filled in and kinds checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Args(pub Vec<Value>);
 
 impl Args {
-    /// The argument at `index`; null when there is none.
+    /// The argument at `index`; null if there is none.
     #[must_use]
     pub fn get(&self, index: usize) -> &Value {
         self.0.get(index).unwrap_or(&Value::Null)
     }
 
-    /// The text at `index`; empty for anything else.
+    /// The string at `index`; empty for anything else.
     #[must_use]
     pub fn text(&self, index: usize) -> &str {
         self.get(index).as_str().unwrap_or_default()
     }
 
-    /// The integer at `index`, when it fits.
+    /// The integer at `index`, if it fits.
     #[must_use]
     pub fn int(&self, index: usize) -> Option<i64> {
         self.get(index).as_i64()
@@ -330,7 +332,7 @@ impl Args {
         self.get(index).as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// The text at `index`, when it is text: for parameters that may be None.
+    /// The string at `index`, for parameters that may be None.
     fn given_text(&self, index: usize) -> Option<&str> {
         self.get(index).as_str()
     }
@@ -348,14 +350,14 @@ impl Args {
             })
     }
 
-    /// The list at `index`, whose items must all be text.
+    /// The list at `index`, whose items must be strings.
     fn texts(&self, index: usize, name: &str) -> Result<Vec<&str>, String> {
         let item = |(at, item): (usize, &'_ Value)| -> Result<(), String> {
             if item.is_string() {
                 Ok(())
             } else {
                 Err(format!(
-                    "item {at} of `{name}` must be text, got {}",
+                    "item {at} of `{name}` must be a string, got {}",
                     bind::describe(item)
                 ))
             }
@@ -365,34 +367,34 @@ impl Args {
     }
 }
 
-/// What host built-ins may touch, given by the call that runs them.
-pub trait Host: Send + Sync {
+/// What the host built-ins of a call may use.
+pub trait BuiltinHost: Send + Sync {
     /// The file jail of this call.
     fn files(&self) -> Result<&tool_harness_sandbox::file::Jail, String>;
     /// The key-value store of a scope.
     fn store(&self, scope: StoreScope) -> &dyn crate::store::KeyValue;
     /// Counters of this engine.
     fn metrics(&self) -> &crate::store::Metrics;
-    /// An environment variable the project lists in `sandbox.env`; `Err` when it is not listed.
+    /// An environment variable that the project lists in `sandbox.env`; `Err` if it is not listed.
     fn env(&self, name: &str) -> Result<Option<String>, String>;
     /// Raises `custom.<name>`.
     fn emit(&self, name: &str, payload: &Value) -> Result<(), String>;
-    /// Waits, or fails when the call's deadline or cancellation comes first.
+    /// Waits, or fails if the call ends or is cancelled first.
     fn sleep(&self, duration: std::time::Duration) -> Result<(), String>;
     /// Reports progress of the call.
     fn progress(&self, fraction: f64, message: &str);
     /// Runs a program under the call's plan.
     fn run(&self, program: Program) -> Result<crate::outside::Ran, String>;
-    /// Sends a request to a host that the call may reach; it takes no longer than `time`.
+    /// Sends a request to a host that the call may reach, for at most `time`.
     fn send(
         &self,
         request: crate::outside::Request,
         time: std::time::Duration,
     ) -> Result<crate::outside::Response, String>;
-    /// Keeps a text for this session.
+    /// Stores an artifact for this session.
     fn keep(&self, content: &str, media_type: &str) -> Result<crate::result::ArtifactRef, String>;
-    /// At most `length` bytes of something that this session kept.
+    /// At most `length` bytes of an artifact of this session.
     fn read_artifact(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String>;
-    /// Takes note that the jail refused something.
+    /// Records that the jail refused something.
     fn file_denied(&self, error: &tool_harness_sandbox::file::FileError);
 }

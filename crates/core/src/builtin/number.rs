@@ -12,7 +12,7 @@ pub(super) enum Num {
 }
 
 impl Num {
-    /// Reads a value; `name` is for the message when it is no number or too large.
+    /// Reads a value; `name` is for the error if it is no number or too large.
     pub(super) fn of(value: &Value, name: &str) -> Result<Self, String> {
         let Value::Number(number) = value else {
             return Err(format!(
@@ -29,9 +29,7 @@ impl Num {
                 .filter(|float| float.is_finite())
                 .map(Self::Float)
         };
-        parsed.ok_or_else(|| {
-            format!("`{name}` is too large: integers of at most 38 digits are calculated with")
-        })
+        parsed.ok_or_else(|| format!("`{name}` is too large: integers may have at most 38 digits"))
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a float is asked for")]

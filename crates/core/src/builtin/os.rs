@@ -1,9 +1,9 @@
-//! `os`: what the harness runs on.
+//! `os`: the machine that the harness runs on.
 
-use super::{Args, Body, Builtin, Example, Host, Module, PLAIN};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Module, PLAIN};
 use serde_json::{Value, json};
 
-/// Where Linux tells its name.
+/// Where Linux has the name of the machine.
 const HOSTNAME: &str = "/proc/sys/kernel/hostname";
 
 pub(super) const MODULE: Module = Module {
@@ -14,7 +14,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "platform",
             doc: "The operating system: `linux`, `macos`, ...",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|_| Ok(json!(std::env::consts::OS))),
             examples: &[Example::new("len(os.platform()) > 0", "true")],
             ..PLAIN
@@ -22,15 +22,15 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "arch",
             doc: "The processor: `x86_64`, `aarch64`, ...",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|_| Ok(json!(std::env::consts::ARCH))),
             examples: &[Example::new("len(os.arch()) > 0", "true")],
             ..PLAIN
         },
         Builtin {
             name: "hostname",
-            doc: "The machine's name; `localhost` where it cannot be told.",
-            returns: "text",
+            doc: "The name of the machine; `localhost` if it is unknown.",
+            returns: "a string",
             body: Body::Host(hostname),
             examples: &[Example::new("len(os.hostname()) > 0", "true")],
             ..PLAIN
@@ -38,7 +38,7 @@ pub(super) const MODULE: Module = Module {
     ],
 };
 
-fn hostname(_: &dyn Host, _: &Args) -> Result<Value, String> {
+fn hostname(_: &dyn BuiltinHost, _: &Args) -> Result<Value, String> {
     let name = std::fs::read_to_string(HOSTNAME).unwrap_or_default();
     Ok(json!(if name.trim().is_empty() {
         "localhost"

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 const MAX_PATTERN: usize = 10_240;
 /// Bytes of a compiled pattern.
 const MAX_COMPILED: usize = 4 << 20;
-/// Compiled patterns one thread keeps.
+/// Compiled patterns that a thread remembers.
 const KEPT: usize = 64;
-/// Matches or pieces one call may give.
+/// Matches or pieces per call.
 const MAX_ITEMS: usize = 1_000_000;
 
 const FIND_ALL: Builtin = Builtin {
@@ -23,8 +23,8 @@ const FIND_ALL: Builtin = Builtin {
         Param::required("text", Kind::Text),
     ],
     doc: "Every match, left to right, without overlap. A pattern with one group gives that group's text, with several a list of \
-        their texts; a group that took no part is an empty text.",
-    returns: "a list of texts, or of lists of texts",
+        their texts; a group that took no part is an empty string.",
+    returns: "a list of strings, or of lists of strings",
     body: Body::Pure(find_all),
     examples: &[
         Example::new(r#"re.find_all("[0-9]+", "a1b22")"#, r#"["1", "22"]"#),
@@ -67,7 +67,7 @@ pub(super) const MODULE: Module = Module {
                 Param::required("text", Kind::Text),
             ],
             doc: "The first match anywhere in the text.",
-            returns: "None, or a dict as `re.match` gives",
+            returns: "None, or a dict like that of `re.match`",
             body: Body::Pure(search),
             examples: &[
                 Example::new(r#"re.search("b+", "äbb")["start"]"#, "1"),
@@ -95,7 +95,7 @@ pub(super) const MODULE: Module = Module {
             ],
             doc: "The text with matches replaced: all of them, or the first `count`. In `repl`, `\\1` or `$1` is a group, \
                 `\\g<name>` or `${name}` a named group, `\\\\` a backslash and `$$` a dollar sign.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(replace),
             examples: &[
                 Example::new(
@@ -114,8 +114,8 @@ pub(super) const MODULE: Module = Module {
                 Param::required("text", Kind::Text),
                 Param::optional("max", Kind::Int, "0"),
             ],
-            doc: "The pieces between matches; with `max`, at most that many splits. Groups are not part of the answer.",
-            returns: "a list of texts",
+            doc: "The pieces between matches; with `max`, at most that many splits. Groups are not included.",
+            returns: "a list of strings",
             body: Body::Pure(split),
             examples: &[
                 Example::new(r#"re.split(" *, *", "a , b,c")"#, r#"["a", "b", "c"]"#),
@@ -127,7 +127,7 @@ pub(super) const MODULE: Module = Module {
             name: "escape",
             params: &[Param::required("text", Kind::Text)],
             doc: "A pattern that matches exactly this text.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| Ok(json!(regex::escape(args.text(0))))),
             examples: &[Example::new(r#"re.escape("a.b")"#, r#""a\\.b""#)],
             ..PLAIN
@@ -139,11 +139,11 @@ thread_local! {
     static COMPILED: RefCell<HashMap<String, Regex>> = RefCell::default();
 }
 
-/// A compiled pattern, kept for the next call of this thread.
+/// A compiled pattern, remembered for the next call of this thread.
 pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > MAX_PATTERN {
         return Err(format!(
-            "a pattern of {} bytes, at most {MAX_PATTERN}",
+            "the pattern has {} bytes, at most {MAX_PATTERN} are accepted",
             pattern.len()
         ));
     }
@@ -160,8 +160,12 @@ pub(super) fn compile_any_length(pattern: &str) -> Result<Regex, String> {
             .size_limit(MAX_COMPILED)
             .dfa_size_limit(MAX_COMPILED)
             .build();
-        let regex =
-            built.map_err(|error| format!("`{pattern}` is not a pattern: {}", reason(&error)))?;
+        let regex = built.map_err(|error| {
+            format!(
+                "`{pattern}` is not a regular expression: {}",
+                reason(&error)
+            )
+        })?;
         if compiled.len() >= KEPT {
             compiled.clear();
         }
@@ -170,7 +174,7 @@ pub(super) fn compile_any_length(pattern: &str) -> Result<Regex, String> {
     })
 }
 
-/// The last line of the crate's message: the ones before it draw the pattern.
+/// The last line of the message of the crate; those before it draw the pattern.
 fn reason(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(_) => "it needs too much memory".to_owned(),
@@ -184,7 +188,7 @@ fn reason(error: &regex::Error) -> String {
 
 fn matches(args: &Args) -> Result<Value, String> {
     let regex = compile(args.text(0))?;
-    // The leftmost match begins at the start whenever any match does.
+    // If any match begins at the start, the leftmost does.
     let found = regex
         .captures(args.text(1))
         .filter(|found| found.get_match().start() == 0);
@@ -289,7 +293,7 @@ enum Part {
     Group(usize),
 }
 
-/// Reads the replacement's own little language, once for all matches.
+/// Parses the replacement once for all matches.
 fn replacement(regex: &Regex, repl: &str) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     let mut text = String::new();
@@ -333,12 +337,12 @@ fn replacement(regex: &Regex, repl: &str) -> Result<Vec<Part>, String> {
     Ok(parts)
 }
 
-/// The text between the bracket `text` begins with and `close`, and the bytes both brackets and it take.
+/// The text between the bracket that `text` begins with and `close`, and the bytes of it all.
 fn enclosed(text: &str, close: char) -> Result<(&str, usize), String> {
     match text.find(close) {
         Some(end) if end > 1 => Ok((&text[1..end], end + 1)),
         _ => Err(format!(
-            "`repl` opens a group name without closing it with `{close}`"
+            "`repl` has a group name that is not closed with `{close}`"
         )),
     }
 }

@@ -13,7 +13,7 @@ const TWO: &[Param] = &[
 
 pub(super) const MODULE: Module = Module {
     name: "set",
-    doc: "Lists as sets: equal items count once, and stand where they first appeared. Time is linear in the items.",
+    doc: "Lists as sets: equal items count once, in the order of their first appearance. Takes linear time.",
     constants: &[],
     calls: &[
         Builtin {
@@ -129,7 +129,8 @@ fn contains(args: &Args) -> Result<Value, String> {
     Ok(json!(args.list(0).iter().any(|item| key(item) == wanted)))
 }
 
-/// Text that two values share exactly when a script finds them equal: keys sorted, `1` and `1.0` the same.
+/// A text that two values share exactly if a script finds them equal: keys sorted, `1` and `1.0`
+/// the same.
 pub(super) fn key(value: &Value) -> String {
     let mut text = String::new();
     write_key(value, &mut text);

@@ -1,4 +1,4 @@
-//! `string`: text by characters, never split inside one.
+//! `string`: text by characters.
 
 use super::bound::{Bounded, fits};
 use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param, fs, re};
@@ -19,7 +19,7 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("marker", Kind::Text, "\"\""),
             ],
             doc: "At most `n` characters of a text. When something was cut, the last of them are `marker`.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(truncate),
             examples: &[
                 Example::new(r#"string.truncate("héllo", 2)"#, r#""hé""#),
@@ -35,7 +35,7 @@ pub(super) const MODULE: Module = Module {
             name: "trim",
             params: &[S, Param::optional("chars", Kind::Text, "null")],
             doc: "Without white space, or without any of `chars`, at both ends.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(trim),
             examples: &[
                 Example::new(r#"string.trim("  a b ")"#, r#""a b""#),
@@ -47,7 +47,7 @@ pub(super) const MODULE: Module = Module {
             name: "trim_prefix",
             params: &[S, Param::required("prefix", Kind::Text)],
             doc: "Without `prefix`, when the text starts with it.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| {
                 Ok(json!(
                     args.text(0)
@@ -65,7 +65,7 @@ pub(super) const MODULE: Module = Module {
             name: "trim_suffix",
             params: &[S, Param::required("suffix", Kind::Text)],
             doc: "Without `suffix`, when the text ends with it.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| {
                 Ok(json!(
                     args.text(0)
@@ -128,7 +128,7 @@ pub(super) const MODULE: Module = Module {
             name: "lower",
             params: &[S],
             doc: "In lower case.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| Ok(json!(args.text(0).to_lowercase()))),
             examples: &[Example::new(r#"string.lower("ÄB")"#, r#""äb""#)],
             ..PLAIN
@@ -137,7 +137,7 @@ pub(super) const MODULE: Module = Module {
             name: "upper",
             params: &[S],
             doc: "In upper case.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| Ok(json!(args.text(0).to_uppercase()))),
             examples: &[Example::new(r#"string.upper("äb")"#, r#""ÄB""#)],
             ..PLAIN
@@ -151,7 +151,7 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("count", Kind::Int, "0"),
             ],
             doc: "With every `old` replaced by `new`, or the first `count` of them.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(replace),
             examples: &[
                 Example::new(r#"string.replace("a-b-c", "-", "+")"#, r#""a+b+c""#),
@@ -171,7 +171,7 @@ pub(super) const MODULE: Module = Module {
             ],
             doc: "The pieces between each `sep`, or between runs of white space when there is none; with `max`, at most that many \
                 splits.",
-            returns: "a list of texts",
+            returns: "a list of strings",
             body: Body::Pure(split),
             examples: &[
                 Example::new(r#"string.split("a,b,,c", ",")"#, r#"["a", "b", "", "c"]"#),
@@ -187,13 +187,13 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("sep", Kind::Text, "\"\""),
             ],
             doc: "The texts of a list, one after the other, with `sep` between them.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| join(&args.texts(0, "items")?, args.text(1))),
             examples: &[
                 Example::new(r#"string.join(["a", "b"], ", ")"#, r#""a, b""#),
                 Example::new(
                     r#"string.join(["a", 1])"#,
-                    "error: item 1 of `items` must be text",
+                    "error: item 1 of `items` must be a string",
                 ),
             ],
             ..PLAIN
@@ -202,7 +202,7 @@ pub(super) const MODULE: Module = Module {
             name: "lines",
             params: &[S],
             doc: "The lines of a text, without their ends.",
-            returns: "a list of texts",
+            returns: "a list of strings",
             body: Body::Pure(|args| Ok(args.text(0).lines().collect())),
             examples: &[Example::new(r#"string.lines("a\r\nb\n")"#, r#"["a", "b"]"#)],
             ..PLAIN
@@ -211,7 +211,7 @@ pub(super) const MODULE: Module = Module {
             name: "repeat",
             params: &[S, Param::required("n", Kind::Int)],
             doc: "The text `n` times.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(repeat),
             examples: &[
                 Example::new(r#"string.repeat("ab", 2)"#, r#""abab""#),
@@ -230,7 +230,7 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("fill", Kind::Text, "\" \""),
             ],
             doc: "Filled up to `width` characters on the left.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| Ok(json!(padding(args)? + args.text(0)))),
             examples: &[Example::new(r#"string.pad_left("7", 3, "0")"#, r#""007""#)],
             ..PLAIN
@@ -243,7 +243,7 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("fill", Kind::Text, "\" \""),
             ],
             doc: "Filled up to `width` characters on the right.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| Ok(json!(args.text(0).to_owned() + &padding(args)?))),
             examples: &[Example::new(r#"string.pad_right("ab", 4)"#, r#""ab  ""#)],
             ..PLAIN
@@ -252,7 +252,7 @@ pub(super) const MODULE: Module = Module {
             name: "slug",
             params: &[S],
             doc: "Letters and digits in lower case, everything between them as one `-`.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(slug),
             examples: &[Example::new(
                 r#"string.slug("  Hello, World! ")"#,
@@ -264,7 +264,7 @@ pub(super) const MODULE: Module = Module {
             name: "dedent",
             params: &[S],
             doc: "Without the white space that every line that is not blank starts with; blank lines become empty.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(dedent),
             examples: &[Example::new(
                 r#"string.dedent("  a\n    b\n")"#,
@@ -276,7 +276,7 @@ pub(super) const MODULE: Module = Module {
             name: "indent",
             params: &[S, Param::optional("prefix", Kind::Text, "\"    \"")],
             doc: "With `prefix` before every line that is not blank.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(indent),
             examples: &[Example::new(
                 r#"string.indent("a\n\nb", "> ")"#,
@@ -291,7 +291,7 @@ pub(super) const MODULE: Module = Module {
                 Param::required("b", Kind::Text),
             ],
             doc: "A unified diff that turns one text into another, line by line; empty when they are equal. `fs.diff` compares files.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(|args| {
                 Ok(json!(fs::diff::unified(
                     ("a", args.text(0)),
@@ -331,7 +331,7 @@ fn trim(args: &Args) -> Result<Value, String> {
 }
 
 fn contains_any(args: &Args) -> Result<Value, String> {
-    /// Below this, looking for each in turn is quicker than building one pattern of all.
+    /// For fewer needles, separate searches are quicker than one compiled pattern.
     const FEW: usize = 4;
     let (text, parts) = (args.text(0), args.texts(1, "parts")?);
     let each_in_turn = || parts.iter().any(|part| text.contains(part));

@@ -1,4 +1,4 @@
-//! `task`: work that goes on in the background. Known by name until tasks exist.
+//! `task`: background work. Known by name until tasks exist.
 
 use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
 
@@ -18,7 +18,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "poll",
             params: &[ID],
-            doc: "How a task stands, without waiting.",
+            doc: "The status of a task, without waiting.",
             returns: "a dict with `status` and, when it ended, `result`",
             examples: &[Example::new(
                 r#"task.poll("t1")"#,
@@ -44,7 +44,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "cancel",
             params: &[ID],
-            doc: "Ends a task.",
+            doc: "Cancels a task.",
             returns: "whether it was still going on",
             examples: &[Example::new(
                 r#"task.cancel("t1")"#,

@@ -1,4 +1,4 @@
-//! `template`: values put into text, without logic.
+//! `template`: text with values filled in, without logic.
 
 use super::bind::describe;
 use super::bound::Bounded;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 pub(super) const MODULE: Module = Module {
     name: "template",
-    doc: "Values put into text. No logic: scripts have that.",
+    doc: "Text with values filled in. No logic: scripts have that.",
     constants: &[],
     calls: &[Builtin {
         name: "render",
@@ -16,9 +16,9 @@ pub(super) const MODULE: Module = Module {
             Param::required("values", Kind::Any),
             Param::optional("default", Kind::Any, "null"),
         ],
-        doc: "The text with each `{{ a.b.0 }}` replaced by what that path leads to in `values`: text as it is, anything else as \
-            JSON. A path that leads nowhere raises, unless a `default` other than None is given. `{{{{` stands for `{{`.",
-        returns: "text",
+        doc: "The text with each `{{ a.b.0 }}` replaced by the value at that path of `values`: a string as it is, \
+                anything else as JSON. A missing path raises, unless a `default` other than None is given. `{{{{` stands for `{{`.",
+        returns: "a string",
         body: Body::Pure(render),
         examples: &[
             Example::new(
@@ -129,7 +129,9 @@ mod tests {
             refused("template.render", json!(["\n\n{{x}}", {}])),
             "`x` is not in `values`: no `x` (line 3 of `text`)"
         );
-        assert!(refused("template.render", json!(["{{a.b}}", {"a": "t"}])).contains("`b` of text"));
+        assert!(
+            refused("template.render", json!(["{{a.b}}", {"a": "t"}])).contains("`b` of a string")
+        );
         assert!(refused("template.render", json!(["{{}}", {}])).contains("not in `values`"));
     }
 

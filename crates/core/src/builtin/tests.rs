@@ -1,4 +1,4 @@
-//! The table as a whole, and what the tests of modules share.
+//! Tests of the whole table, and what the tests of modules share.
 
 use super::*;
 use crate::outside::{End, Ran, Request, Response, Text};
@@ -38,7 +38,7 @@ impl TestHost {
     }
 }
 
-impl Host for TestHost {
+impl BuiltinHost for TestHost {
     fn files(&self) -> Result<&Jail, String> {
         self.jail
             .as_ref()
@@ -142,7 +142,7 @@ impl Host for TestHost {
 }
 
 /// Binds a list of positional arguments and runs the body.
-fn outcome(host: &dyn Host, name: &str, args: Value) -> Result<Value, String> {
+fn outcome(host: &dyn BuiltinHost, name: &str, args: Value) -> Result<Value, String> {
     let (_, _, builtin) = find(name).unwrap_or_else(|| panic!("no built-in `{name}`"));
     let Value::Array(args) = args else {
         panic!("arguments are a list")
@@ -372,13 +372,16 @@ fn a_bare_number_is_milliseconds_for_processes_and_seconds_for_requests() {
 #[test]
 fn what_a_process_or_a_request_cannot_take_is_refused_before_anything_happens() {
     assert!(refused("exec.run", json!([""])).contains("name a program"));
-    assert!(refused("exec.run", json!(["a", [1]])).contains("must be text"));
+    assert!(refused("exec.run", json!(["a", [1]])).contains("must be a string"));
     assert!(refused("exec.run", json!(["a", [], -1])).contains("0 or more"));
     assert!(refused("exec.run", json!(["a\0b"])).contains("zero byte"));
     assert!(
-        refused("exec.run", json!(["a", [], 1, "", {"A=B": "1"}])).contains("cannot be a variable")
+        refused("exec.run", json!(["a", [], 1, "", {"A=B": "1"}])).contains("is not a variable")
     );
-    assert!(refused("exec.run", json!(["a", [], 1, "", {"A": 1}])).contains("texts only"));
+    assert!(refused("exec.run", json!(["a", [], 1, "", {"A": 1}])).contains("must be a string"));
     assert!(refused("http.request", json!(["G T", "https://example.com/"])).contains("method"));
-    assert!(refused("http.get", json!(["https://example.com/", {"A": []}])).contains("texts only"));
+    assert!(
+        refused("http.get", json!(["https://example.com/", {"A": []}]))
+            .contains("must be a string")
+    );
 }

@@ -17,7 +17,7 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "now",
-            doc: "The time now as RFC 3339 text in UTC, to the millisecond.",
+            doc: "The current time as RFC 3339 text in UTC, to the millisecond.",
             returns: "text such as `2026-01-31T12:00:00.250Z`",
             body: Body::Pure(|_| Ok(json!(format!("{:.3}", now())))),
             examples: &[Example::new("len(time.now())", "24")],
@@ -46,7 +46,7 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("layout", Kind::Text, r#""%Y-%m-%dT%H:%M:%SZ""#),
             ],
             doc: "Seconds since 1970 as text in UTC, in a layout with `%Y`, `%m`, `%d`, `%H`, `%M`, `%S`, `%b`, `%a` and the like.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(format_unix),
             examples: &[
                 Example::new("time.format(0)", r#""1970-01-01T00:00:00Z""#),
@@ -87,7 +87,7 @@ fn format_unix(args: &Args) -> Result<Value, String> {
     let layout = args.text(1);
     if layout.len() > MAX_LAYOUT {
         return Err(format!(
-            "`layout` has {} bytes, at most {MAX_LAYOUT}",
+            "`layout` has {} bytes, at most {MAX_LAYOUT} are accepted",
             layout.len()
         ));
     }
@@ -97,13 +97,13 @@ fn format_unix(args: &Args) -> Result<Value, String> {
     };
     let time = time.ok_or_else(|| {
         format!(
-            "`unix` must be seconds of a year up to 9999, got {}",
+            "`unix` must be a time up to the year 9999, got {}",
             args.get(0)
         )
     })?;
     strtime::format(layout, time)
         .map(Value::String)
-        .map_err(|error| format!("`layout` is not understood: {error}"))
+        .map_err(|error| format!("`layout` is invalid: {error}"))
 }
 
 fn from_seconds(seconds: f64) -> Option<Timestamp> {
@@ -125,7 +125,7 @@ fn parse(args: &Args) -> Result<Value, String> {
     let time = match args.given_text(1) {
         Some(layout) if layout.len() > MAX_LAYOUT => {
             return Err(format!(
-                "`layout` has {} bytes, at most {MAX_LAYOUT}",
+                "`layout` has {} bytes, at most {MAX_LAYOUT} are accepted",
                 layout.len()
             ));
         }

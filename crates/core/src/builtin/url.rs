@@ -16,13 +16,13 @@ const PARTS: [&str; 9] = [
 
 pub(super) const MODULE: Module = Module {
     name: "url",
-    doc: "Addresses: taken apart, put together, and their parts encoded.",
+    doc: "URLs: parsed, built, and their parts encoded.",
     constants: &[],
     calls: &[
         Builtin {
             name: "parse",
             params: &[Param::required("text", Kind::Text)],
-            doc: "The parts of an absolute address. `host` includes a port that is not the scheme's own, `query` is as written, \
+            doc: "The parts of an absolute URL. `host` includes a port other than the scheme's default, `query` is verbatim, \
                 `params` has a list of values for each name.",
             returns: "a dict with `scheme`, `host`, `hostname`, `port` (None for the scheme's own), `path`, `query`, `params`, \
                 `fragment`, `username`",
@@ -38,7 +38,7 @@ pub(super) const MODULE: Module = Module {
                 ),
                 Example::new(
                     r#"url.parse("no address")"#,
-                    "error: `no address` is not an address",
+                    "error: `no address` is not a URL",
                 ),
             ],
             ..PLAIN
@@ -46,9 +46,9 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "build",
             params: &[Param::required("parts", Kind::Dict)],
-            doc: "The address with these parts, named as `url.parse` names them; `params` may have a text, a number, a boolean or a \
-                list of them for each name and goes before `query`.",
-            returns: "text",
+            doc: "The URL with these parts, named as by `url.parse`. `params` has a string, a number, a boolean or a list of \
+                these for each name, and wins over `query`.",
+            returns: "a string",
             body: Body::Pure(build),
             examples: &[
                 Example::new(
@@ -68,8 +68,8 @@ pub(super) const MODULE: Module = Module {
                 Param::required("base", Kind::Text),
                 Param::required("ref", Kind::Text),
             ],
-            doc: "Where a link leads from a page.",
-            returns: "text",
+            doc: "The URL that a link on a page leads to.",
+            returns: "a string",
             body: Body::Pure(join),
             examples: &[Example::new(
                 r#"url.join("https://example.com/a/b", "../c")"#,
@@ -80,9 +80,9 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "encode",
             params: &[Param::required("value", Kind::Any)],
-            doc: "Text with everything but letters, digits and `-_.~` percent-encoded, for one part of an address. A dict is encoded \
+            doc: "Text with everything but letters, digits and `-_.~` percent-encoded, for one part of a URL. A dict is encoded \
                 as `url.encode_query` does.",
-            returns: "text",
+            returns: "a string",
             body: Body::Pure(encode),
             examples: &[Example::new(
                 r#"url.encode("a b/ü")"#,
@@ -93,8 +93,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "decode",
             params: &[Param::required("text", Kind::Text)],
-            doc: "Text with percent-encoded bytes decoded. A `%` that encodes nothing stays; bytes that are no text raise.",
-            returns: "text",
+            doc: "Text with percent-encoded bytes decoded. A `%` that encodes nothing stays; bytes that are not UTF-8 raise.",
+            returns: "a string",
             body: Body::Pure(decode),
             examples: &[
                 Example::new(r#"url.decode("a%20b%2F100%")"#, r#""a b/100%""#),
@@ -105,8 +105,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "encode_query",
             params: &[Param::required("params", Kind::Dict)],
-            doc: "A dict as the query of an address; a list gives its name once for each item.",
-            returns: "text",
+            doc: "A dict as the query of a URL; a list repeats its name for each item.",
+            returns: "a string",
             body: Body::Pure(|args| {
                 Ok(json!(query(
                     args.get(0).as_object().unwrap_or(&Map::new())
@@ -124,11 +124,11 @@ pub(super) const MODULE: Module = Module {
 fn absolute(text: &str) -> Result<Url, String> {
     if text.len() > MAX_URL {
         return Err(format!(
-            "an address of {} bytes, at most {MAX_URL}",
+            "the URL has {} bytes, at most {MAX_URL} are accepted",
             text.len()
         ));
     }
-    Url::parse(text).map_err(|error| format!("`{text}` is not an address: {error}"))
+    Url::parse(text).map_err(|error| format!("`{text}` is not a URL: {error}"))
 }
 
 fn parse(args: &Args) -> Result<Value, String> {
@@ -162,16 +162,19 @@ fn build(args: &Args) -> Result<Value, String> {
     let parts = args.get(0).as_object().unwrap_or(&none);
     if let Some(unknown) = parts.keys().find(|key| !PARTS.contains(&key.as_str())) {
         return Err(format!(
-            "an address has no part `{unknown}`; its parts are {}",
+            "a URL has no part `{unknown}`; its parts are {}",
             PARTS.join(", ")
         ));
     }
     let text = |name: &str| match parts.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.is_empty())),
-        Some(other) => Err(format!("`{name}` must be text, got {}", describe(other))),
+        Some(other) => Err(format!(
+            "`{name}` must be a string, got {}",
+            describe(other)
+        )),
     };
-    let scheme = text("scheme")?.ok_or("an address needs `scheme`")?;
+    let scheme = text("scheme")?.ok_or("a URL needs `scheme`")?;
     if !scheme.starts_with(|char: char| char.is_ascii_alphabetic())
         || !scheme
             .chars()
@@ -184,7 +187,7 @@ fn build(args: &Args) -> Result<Value, String> {
         Some(host) => absolute(&format!("{scheme}://{host}"))?,
         None => absolute(&format!("{scheme}:"))?,
     };
-    let refused = |part: &str| format!("`{part}` does not fit a `{scheme}` address");
+    let refused = |part: &str| format!("`{part}` does not fit a `{scheme}` URL");
     url.set_path(path);
     if let Some(name) = text("username")? {
         url.set_username(name).map_err(|()| refused("username"))?;
@@ -198,7 +201,8 @@ fn build(args: &Args) -> Result<Value, String> {
     Ok(json!(url.as_str()))
 }
 
-/// Host and port as they stand in an address, checked so that a host cannot smuggle in a path or a user.
+/// Host and port of a URL, checked so that a host cannot smuggle in a path or a
+/// user.
 fn host(
     hostname: Option<&str>,
     host: Option<&str>,
@@ -229,7 +233,7 @@ fn join(args: &Args) -> Result<Value, String> {
     let joined = absolute(args.text(0))?.join(args.text(1));
     joined
         .map(|url| json!(url.as_str()))
-        .map_err(|error| format!("`{}` leads nowhere: {error}", args.text(1)))
+        .map_err(|error| format!("`{}` cannot be resolved: {error}", args.text(1)))
 }
 
 fn encode(args: &Args) -> Result<Value, String> {
@@ -237,7 +241,7 @@ fn encode(args: &Args) -> Result<Value, String> {
         Value::String(text) => Ok(json!(percent_encode(text))),
         Value::Object(params) => Ok(json!(query(params)?)),
         other => Err(format!(
-            "`value` must be text or a dict, got {}",
+            "`value` must be a string or a dict, got {}",
             describe(other)
         )),
     }
@@ -299,7 +303,7 @@ fn query(params: &Map<String, Value>) -> Result<String, String> {
                 Value::Number(_) | Value::Bool(_) => made.append_pair(name, &item.to_string()),
                 other => {
                     return Err(format!(
-                        "`{name}` must be text, a number, a boolean or a list of these, got {}",
+                        "`{name}` must be a string, a number, a boolean or a list of these, got {}",
                         describe(other)
                     ));
                 }

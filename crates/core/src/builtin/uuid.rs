@@ -32,7 +32,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "parse",
             params: &[Param::required("text", Kind::Text)],
-            doc: "The usual form of an identifier, also of one without hyphens, in braces or with `urn:uuid:`.",
+            doc: "The canonical form of an identifier, which may come without hyphens, in braces or with `urn:uuid:`.",
             returns: "a dict with `text` and `version`",
             body: Body::Pure(parse),
             examples: &[

@@ -30,7 +30,7 @@ const VALUE: &[Param] = &[Param::required("value", Kind::Any)];
 
 pub(super) const MODULE: Module = Module {
     name: "validate",
-    doc: "Whether a value is what it should be. The `is_` calls answer False for anything that is not text.",
+    doc: "Whether a value is what it should be. The `is_` calls return False for anything but a string.",
     constants: &[],
     calls: &[
         Builtin {
@@ -39,8 +39,8 @@ pub(super) const MODULE: Module = Module {
                 Param::required("value", Kind::Any),
                 Param::required("schema", Kind::Any),
             ],
-            doc: "What is wrong with a value by a JSON Schema (draft 2020-12 unless `$schema` says otherwise); nothing is fetched. \
-                At most 100 faults; a schema that is no schema raises.",
+            doc: "The faults of a value by a JSON Schema (draft 2020-12 unless `$schema` says otherwise), at most 100. \
+                Nothing is fetched; an invalid schema raises.",
             returns: "a list of dicts with `path` (as `/a/0`) and `message`; empty when the value is valid",
             body: Body::Pure(schema),
             examples: &[
@@ -77,7 +77,7 @@ pub(super) const MODULE: Module = Module {
                 Param::required("value", Kind::Any),
                 Param::optional("schemes", Kind::List, r#"["http", "https"]"#),
             ],
-            doc: "Whether it is an absolute address with a host and one of `schemes`.",
+            doc: "Whether it is an absolute URL with a host and one of `schemes`.",
             returns: "True or False",
             body: Body::Pure(is_url),
             examples: &[

@@ -1,7 +1,7 @@
 //! What stage 2 hands to the registry.
 
-use super::field_unsupported;
-use super::reach::{Declared, inferred, reached};
+use super::reach::{DeclaredBounds, inferred, reached};
+use super::rule::field_unsupported;
 use super::subject::{Owner, hook_scripts};
 use crate::artifact::{
     Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, LayerFile, Origin, Root, Tool,
@@ -14,9 +14,9 @@ use crate::refusal::Code;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// A project after every rule has looked at it.
+/// A project after every rule has checked it.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub struct CheckedProject {
     /// The root file's settings.
     pub root: Root,
     /// Whether the root file is broken, which stops everything but reports.
@@ -29,7 +29,7 @@ pub struct Checked {
     pub broken_hooks: Vec<BrokenHook>,
     /// Tool files that gave no tool.
     pub broken_tools: Vec<BrokenTool>,
-    /// What the project says about clients' own tools.
+    /// How the project maps clients' own tools.
     pub clients: Vec<ClientMap>,
     /// The files of the machine and of the user, highest first.
     pub layers: Vec<LayerFile>,
@@ -46,7 +46,7 @@ pub struct CheckedTool {
     pub effects: Effects,
     /// The built-ins its script mentions, by full name, each once.
     pub reaches: Vec<String>,
-    /// Its first error. Such a tool is neither offered nor callable.
+    /// Its first error. A broken tool is neither offered nor callable.
     pub broken: Option<Diagnostic>,
     /// What calls are refused with because no worker could read its script.
     pub unread: Option<Code>,
@@ -67,31 +67,19 @@ pub struct CheckedHook {
     pub hook: Hook,
     /// The built-ins its script and its `when` mention, by full name, each once.
     pub reaches: Vec<String>,
-    /// Why it cannot be trusted to judge: its first error, or a field nothing enforces yet. It then blocks its event.
+    /// Why it cannot judge: its first error, or a field that is not enforced yet. It then blocks
+    /// its event.
     pub broken: Option<Diagnostic>,
 }
 
-/// A project's parts on their way from [`super::check`] into [`Checked`].
-pub(super) struct Parts {
-    pub(super) root: Root,
-    pub(super) root_broken: bool,
-    pub(super) tools: Vec<Tool>,
-    pub(super) hooks: Vec<Hook>,
-    pub(super) broken_hooks: Vec<BrokenHook>,
-    pub(super) broken_tools: Vec<BrokenTool>,
-    pub(super) clients: Vec<ClientMap>,
-    pub(super) layers: Vec<LayerFile>,
-    pub(super) problems: Vec<Diagnostic>,
-    pub(super) read_errors: ReadErrors,
-}
-
-/// Joins the reader's problems and the rules' findings, and says what each means for its tool or hook.
+/// Joins the reader's problems and the rules' findings, and marks the tools and hooks they break.
 pub(super) fn assemble(
-    parts: Parts,
+    artifacts: Artifacts,
+    read_errors: &ReadErrors,
     found: Vec<(Owner, Diagnostic)>,
     facts: &FactsBySource,
-) -> Checked {
-    let mut all: Vec<(Owner, Diagnostic)> = parts
+) -> CheckedProject {
+    let mut all: Vec<(Owner, Diagnostic)> = artifacts
         .problems
         .into_iter()
         .map(|problem| (Owner::Project, problem))
@@ -99,13 +87,12 @@ pub(super) fn assemble(
         .collect();
     all.sort_by_cached_key(|(_, diagnostic)| place_key(diagnostic));
 
-    let read_errors = parts.read_errors;
-    let mut broken_tool: Vec<_> = parts
+    let mut broken_tool: Vec<_> = artifacts
         .tools
         .iter()
         .map(|tool| read_errors.tools.get(&Key::of(&tool.origin)).cloned())
         .collect();
-    let mut broken_hook: Vec<_> = parts
+    let mut broken_hook: Vec<_> = artifacts
         .hooks
         .iter()
         .map(|hook| read_errors.hooks.get(&Key::of(&hook.origin)).cloned())
@@ -124,70 +111,63 @@ pub(super) fn assemble(
         }
     }
 
-    let tools = parts.tools.into_iter().zip(broken_tool);
-    let hooks = parts.hooks.into_iter().zip(broken_hook);
-    Checked {
-        root: parts.root,
-        root_broken: parts.root_broken,
+    let tools = artifacts.tools.into_iter().zip(broken_tool);
+    let hooks = artifacts.hooks.into_iter().zip(broken_hook);
+    CheckedProject {
+        root: artifacts.root,
+        root_broken: artifacts.root_broken,
         tools: tools
             .map(|(tool, broken)| checked_tool(tool, broken, facts))
             .collect(),
         hooks: hooks
             .map(|(hook, broken)| checked_hook(hook, broken, facts))
             .collect(),
-        broken_hooks: parts.broken_hooks,
-        broken_tools: parts.broken_tools,
-        clients: parts.clients,
-        layers: parts.layers,
+        broken_hooks: artifacts.broken_hooks,
+        broken_tools: artifacts.broken_tools,
+        clients: artifacts.clients,
+        layers: artifacts.layers,
         diagnostics: all.into_iter().map(|(_, diagnostic)| diagnostic).collect(),
     }
 }
 
-/// The first error that reading found in each tool and hook that could be read all the same.
-#[derive(Default)]
+/// The first reading error of each tool and hook that could still be read.
 pub(super) struct ReadErrors {
     tools: HashMap<Key, Diagnostic>,
     hooks: HashMap<Key, Diagnostic>,
 }
 
 impl ReadErrors {
-    /// Takes the errors of tools and hooks that are there, and leaves those that stand for a file or entry that gave nothing.
+    /// Takes the errors of tools and hooks that were read, and leaves those of files and entries
+    /// that were not.
     pub(super) fn take(artifacts: &mut Artifacts) -> Self {
-        let tools: HashSet<Key> = artifacts
-            .tools
-            .iter()
-            .map(|tool| Key::of(&tool.origin))
-            .collect();
-        let hooks: HashSet<Key> = artifacts
-            .hooks
-            .iter()
-            .map(|hook| Key::of(&hook.origin))
-            .collect();
-        let mut taken = Self::default();
-        artifacts.broken_tools.retain(|broken| {
-            let key = Key::new(&broken.source.path, broken.form);
-            let there = tools.contains(&key);
-            if there {
-                taken
-                    .tools
-                    .entry(key)
-                    .or_insert_with(|| broken.problem.clone());
-            }
-            !there
-        });
-        artifacts.broken_hooks.retain(|broken| {
-            let key = Key::new(&broken.source.path, broken.form);
-            let there = hooks.contains(&key);
-            if there {
-                taken
-                    .hooks
-                    .entry(key)
-                    .or_insert_with(|| broken.problem.clone());
-            }
-            !there
-        });
-        taken
+        let tools = artifacts.tools.iter().map(|tool| Key::of(&tool.origin));
+        let hooks = artifacts.hooks.iter().map(|hook| Key::of(&hook.origin));
+        Self {
+            tools: take(&mut artifacts.broken_tools, &tools.collect(), |broken| {
+                (Key::new(&broken.source.path, broken.form), &broken.problem)
+            }),
+            hooks: take(&mut artifacts.broken_hooks, &hooks.collect(), |broken| {
+                (Key::new(&broken.source.path, broken.form), &broken.problem)
+            }),
+        }
     }
+}
+
+fn take<Broken>(
+    all: &mut Vec<Broken>,
+    read: &HashSet<Key>,
+    parts: fn(&Broken) -> (Key, &Diagnostic),
+) -> HashMap<Key, Diagnostic> {
+    let mut taken = HashMap::new();
+    all.retain(|broken| {
+        let (key, problem) = parts(broken);
+        let was_read = read.contains(&key);
+        if was_read {
+            taken.entry(key).or_insert_with(|| problem.clone());
+        }
+        !was_read
+    });
+    taken
 }
 
 /// Which definition: the file, and the index in its list.
@@ -227,7 +207,7 @@ fn checked_tool(tool: Tool, broken: Option<Diagnostic>, facts: &FactsBySource) -
         .script
         .as_ref()
         .map(|script| facts.get(&(ScriptKind::Tool, Arc::clone(&script.text))));
-    let declared = Declared::of(&tool);
+    let declared = DeclaredBounds::of(&tool);
     let (effects, reaches) = match found {
         None => (declared.effects(Some(Effects::NONE)), Vec::new()),
         Some(None | Some(Err(_))) => (declared.effects(None), Vec::new()),

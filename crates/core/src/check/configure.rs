@@ -1,10 +1,11 @@
-//! `checks`: how severe a finding is here, and which ones an artifact silences, with a reason.
+//! Applies `checks`: sets severities, and drops findings that an artifact silences with a reason.
 
-use super::{RULES, checks_ineffective};
+use super::rule::checks_ineffective;
+use super::rules;
 use crate::artifact::Form;
 use crate::artifact::frontmatter::split;
 use crate::artifact::root::Checks;
-use crate::artifact::root::Setting;
+use crate::artifact::root::SeveritySetting;
 use crate::artifact::yaml;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::nearest::nearest;
@@ -20,14 +21,14 @@ pub struct Silencer<'a> {
     pub tool: Option<&'a str>,
     /// How it was written.
     pub form: Form,
-    /// Where a reader would look for it.
+    /// Where a reader expects it.
     pub place: Place,
     /// Its frontmatter.
     pub frontmatter: &'a Value,
 }
 
 impl Silencer<'_> {
-    /// Where an entry of its list stands. The file is parsed again, which only a file with a finding costs.
+    /// The place of an entry of its list. Parses the file again, but only for files with a finding.
     fn entry(&self, index: usize) -> Place {
         let source = &self.place.source;
         let find = || {
@@ -54,7 +55,8 @@ struct Silence<'a> {
     used: bool,
 }
 
-/// The findings as this project wants them: silenced ones left out, the others with the severity that counts here.
+/// The findings as this project wants them: silenced ones left out, the others with the severity
+/// that counts here.
 #[must_use]
 pub fn configure(
     checks: &Checks,
@@ -79,11 +81,11 @@ pub fn configure(
     for mut finding in findings {
         let setting = severity(checks, &paths, &finding);
         if is_fixed(&finding) {
-            if setting.is_some_and(|setting| setting != Setting::Severity(Severity::Error))
+            if setting.is_some_and(|setting| setting != SeveritySetting::Severity(Severity::Error))
                 && fixed.insert(finding.code)
             {
                 let message = format!(
-                    "`{}` is set to something else, and stays an error: what does not work cannot be wished away",
+                    "`{}` stays an error: `checks` cannot change what breaks an artifact",
                     finding.code
                 );
                 reported.push(
@@ -91,7 +93,7 @@ pub fn configure(
                         .finding(message)
                         .at_any(checks.place.clone())
                         .field("checks")
-                        .help("mend what it reports, and remove the entry"),
+                        .help("fix what it reports, and remove the entry"),
                 );
             }
         } else {
@@ -108,8 +110,8 @@ pub fn configure(
                 continue;
             }
             match setting {
-                Some(Setting::Off) => continue,
-                Some(Setting::Severity(severity)) => finding.severity = severity,
+                Some(SeveritySetting::Off) => continue,
+                Some(SeveritySetting::Severity(severity)) => finding.severity = severity,
                 None => {}
             }
         }
@@ -121,7 +123,7 @@ pub fn configure(
             silence.by,
             silence.entry,
             format!(
-                "`{}` is silenced here, and there is nothing to silence",
+                "`{}` is silenced here, but nothing reports it",
                 silence.code
             ),
         )
@@ -156,7 +158,7 @@ fn read<'a>(silencers: &'a [Silencer<'a>]) -> (Vec<Silence<'a>>, Vec<Diagnostic>
                 wrong.push(ineffective(
                     by,
                     index,
-                    format!("`{code}` is silenced without a reason, so it is not"),
+                    format!("`{code}` is not silenced: the entry has no reason"),
                 ));
             } else if let Some(finding) = unknown_code(code, Some(by.entry(index))) {
                 wrong.push(finding);
@@ -183,26 +185,26 @@ fn ineffective(by: &Silencer<'_>, entry: usize, message: String) -> Diagnostic {
 }
 
 fn unknown_code(code: &str, place: Option<Place>) -> Option<Diagnostic> {
-    if RULES.iter().any(|rule| rule.code == code) {
+    if rules().any(|rule| rule.code == code) {
         return None;
     }
-    let close = nearest(code, RULES.iter().map(|rule| rule.code));
+    let close = nearest(code, rules().map(|rule| rule.code));
     let help = close.map_or_else(
         || "`docs/diagnostics` lists the codes".to_owned(),
         |close| format!("did you mean `{close}`?"),
     );
     Some(
         checks_ineffective::RULE
-            .finding(format!("`{code}` is no code of a finding"))
+            .finding(format!("`{code}` is not a diagnostic code"))
             .at_any(place)
             .field("checks")
             .help(help),
     )
 }
 
-type Compiled = Vec<(Pattern, HashMap<String, Setting>)>;
+type PathSettings = Vec<(Pattern, HashMap<String, SeveritySetting>)>;
 
-fn compiled(checks: &Checks) -> Compiled {
+fn compiled(checks: &Checks) -> PathSettings {
     let of = |path: &str| Pattern::new(path, Separator::Literal).ok();
     checks
         .paths
@@ -212,7 +214,11 @@ fn compiled(checks: &Checks) -> Compiled {
 }
 
 /// The last path that fits and says something about the code counts; then what holds everywhere.
-fn severity(checks: &Checks, paths: &Compiled, finding: &Diagnostic) -> Option<Setting> {
+fn severity(
+    checks: &Checks,
+    paths: &PathSettings,
+    finding: &Diagnostic,
+) -> Option<SeveritySetting> {
     let path = finding
         .place
         .as_ref()

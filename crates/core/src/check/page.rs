@@ -1,6 +1,7 @@
 //! The page of a code, for `docs/diagnostics` and `harness explain CODE`.
 
-use super::{RULES, Rule};
+use super::rules;
+use crate::diagnostic::Rule;
 use std::fmt::Write as _;
 
 /// The page of one code, as Markdown.
@@ -22,7 +23,7 @@ pub fn index() -> String {
         "# Diagnostics\n\nGenerated from the rules; `harness explain CODE` prints the same pages.\n\n",
     );
     text.push_str("| code | severity | why it matters |\n| --- | --- | --- |\n");
-    for rule in RULES {
+    for rule in rules() {
         let _ = writeln!(
             text,
             "| [`{code}`]({code}.md) | {} | {} |",

@@ -34,8 +34,8 @@ pub(super) fn inferred(facts: &Facts) -> Effects {
     reached(facts).fold(Effects::NONE, |all, (_, builtin)| all | builtin.effects)
 }
 
-/// What the author's spellings say together.
-pub(super) struct Declared {
+/// The author's spellings of effects, taken together.
+pub(super) struct DeclaredBounds {
     /// The sets given in full, joined; absent when no spelling gives one.
     pub(super) exactly: Option<Effects>,
     /// What some spelling adds.
@@ -44,7 +44,7 @@ pub(super) struct Declared {
     pub(super) without: Effects,
 }
 
-impl Declared {
+impl DeclaredBounds {
     pub(super) fn of(tool: &Tool) -> Self {
         let mut declared = Self {
             exactly: None,
@@ -63,7 +63,7 @@ impl Declared {
         declared
     }
 
-    /// The most the script may do: what was given in full and added, or all that was not ruled out.
+    /// The most the script may do: the declared effects, or all that are not ruled out.
     pub(super) fn bound(&self) -> Effects {
         let widest = self
             .exactly
@@ -71,7 +71,8 @@ impl Declared {
         widest.unflagged().without(self.without)
     }
 
-    /// The effects the tool counts as having. A script nobody could look at counts as doing all it was not forbidden.
+    /// The effects a tool counts as having. An unparsed script counts as having all that are not
+    /// ruled out.
     pub(super) fn effects(&self, inferred: Option<Effects>) -> Effects {
         let flags = inferred
             .map_or(Effects::NONE, |set| set.without(Effects::ALL))

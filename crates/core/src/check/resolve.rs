@@ -1,11 +1,13 @@
-//! Which definition of a name counts. Only an override may replace; any other second definition is a clash, and no side of a clash is used.
+//! Decides which definition of a name counts. Only an override may replace; any other second
+//! definition is a clash, and neither side of a clash is used.
 
 use super::subject::{hook_place, tool_place};
-use crate::artifact::{BrokenTool, Hook, Layer, Tool};
+use crate::artifact::{Artifacts, Hook, Layer, Tool};
 use crate::span::Place;
 use std::collections::HashMap;
+use std::mem;
 
-/// What became of names that were defined more than once.
+/// The names that are defined more than once.
 #[derive(Debug, Default)]
 pub struct Resolution {
     /// Tools whose name has another definition.
@@ -36,34 +38,28 @@ pub struct Replacement {
     pub gone: Place,
 }
 
-/// Takes out what overrides replace and finds the clashes.
-pub(super) fn resolve(
-    tools: Vec<Tool>,
-    hooks: Vec<Hook>,
-    broken: &[BrokenTool],
-) -> (Vec<Tool>, Vec<Hook>, Resolution) {
-    let unread = broken
-        .iter()
-        .map(|tool| (tool.name.as_str(), tool.problem.place.clone()))
-        .collect();
-    let tools = settle(tools, unread);
-    let hooks = settle(hooks, Vec::new());
-    let resolution = Resolution {
+/// Removes the definitions that overrides replace, and finds the clashes.
+pub(super) fn resolve(artifacts: &mut Artifacts) -> Resolution {
+    let broken = artifacts.broken_tools.iter();
+    let unread = broken.map(|tool| (tool.name.as_str(), tool.problem.place.clone()));
+    let tools = settle(mem::take(&mut artifacts.tools), unread.collect());
+    let hooks = settle(mem::take(&mut artifacts.hooks), Vec::new());
+    (artifacts.tools, artifacts.hooks) = (tools.kept, hooks.kept);
+    Resolution {
         tool_clashes: tools.clashes,
         hook_clashes: hooks.clashes,
         replaced_tools: tools.replaced,
         replaced_hooks: hooks.replaced,
-    };
-    (tools.kept, hooks.kept, resolution)
+    }
 }
 
-trait Defined {
+trait Definition {
     fn name(&self) -> &str;
     fn layer(&self) -> Layer;
     fn place(&self) -> Place;
 }
 
-impl Defined for Tool {
+impl Definition for Tool {
     fn name(&self) -> &str {
         &self.name
     }
@@ -75,7 +71,7 @@ impl Defined for Tool {
     }
 }
 
-impl Defined for Hook {
+impl Definition for Hook {
     fn name(&self) -> &str {
         &self.name
     }
@@ -87,14 +83,14 @@ impl Defined for Hook {
     }
 }
 
-struct Settled<T> {
+struct ResolvedNames<T> {
     kept: Vec<T>,
     clashes: Vec<Clash>,
     replaced: Vec<Replacement>,
 }
 
-/// `unread` are definitions that could not be read: nothing can use them, yet their names are taken.
-fn settle<T: Defined>(all: Vec<T>, unread: Vec<(&str, Option<Place>)>) -> Settled<T> {
+/// `unread` are definitions that could not be read: they cannot be used, but their names are taken.
+fn settle<T: Definition>(all: Vec<T>, unread: Vec<(&str, Option<Place>)>) -> ResolvedNames<T> {
     let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
     for (index, one) in all.iter().enumerate() {
         by_name
@@ -159,7 +155,7 @@ fn settle<T: Defined>(all: Vec<T>, unread: Vec<(&str, Option<Place>)>) -> Settle
             gone: place,
         })
         .collect();
-    Settled {
+    ResolvedNames {
         kept,
         clashes,
         replaced,

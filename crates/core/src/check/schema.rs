@@ -4,73 +4,74 @@ use serde_json::{Map, Value};
 
 /// What a keyword's value holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Holds {
+enum Subschemas {
     Plain,
     Schema,
     Schemas,
     SchemaByName,
 }
 
-/// Every keyword of draft 2020-12, the ones older drafts had in their place, and what is commonly written beside them.
-const KEYWORDS: &[(&str, Holds)] = &[
-    ("$anchor", Holds::Plain),
-    ("$comment", Holds::Plain),
-    ("$defs", Holds::SchemaByName),
-    ("$dynamicAnchor", Holds::Plain),
-    ("$dynamicRef", Holds::Plain),
-    ("$id", Holds::Plain),
-    ("$ref", Holds::Plain),
-    ("$schema", Holds::Plain),
-    ("$vocabulary", Holds::Plain),
-    ("additionalProperties", Holds::Schema),
-    ("allOf", Holds::Schemas),
-    ("anyOf", Holds::Schemas),
-    ("const", Holds::Plain),
-    ("contains", Holds::Schema),
-    ("contentEncoding", Holds::Plain),
-    ("contentMediaType", Holds::Plain),
-    ("contentSchema", Holds::Schema),
-    ("default", Holds::Plain),
-    ("definitions", Holds::SchemaByName),
-    ("dependentRequired", Holds::Plain),
-    ("dependentSchemas", Holds::SchemaByName),
-    ("deprecated", Holds::Plain),
-    ("description", Holds::Plain),
-    ("else", Holds::Schema),
-    ("enum", Holds::Plain),
-    ("examples", Holds::Plain),
-    ("exclusiveMaximum", Holds::Plain),
-    ("exclusiveMinimum", Holds::Plain),
-    ("format", Holds::Plain),
-    ("if", Holds::Schema),
-    ("items", Holds::Schema),
-    ("maxContains", Holds::Plain),
-    ("maxItems", Holds::Plain),
-    ("maxLength", Holds::Plain),
-    ("maxProperties", Holds::Plain),
-    ("maximum", Holds::Plain),
-    ("minContains", Holds::Plain),
-    ("minItems", Holds::Plain),
-    ("minLength", Holds::Plain),
-    ("minProperties", Holds::Plain),
-    ("minimum", Holds::Plain),
-    ("multipleOf", Holds::Plain),
-    ("not", Holds::Schema),
-    ("oneOf", Holds::Schemas),
-    ("pattern", Holds::Plain),
-    ("patternProperties", Holds::SchemaByName),
-    ("prefixItems", Holds::Schemas),
-    ("properties", Holds::SchemaByName),
-    ("propertyNames", Holds::Schema),
-    ("readOnly", Holds::Plain),
-    ("required", Holds::Plain),
-    ("then", Holds::Schema),
-    ("title", Holds::Plain),
-    ("type", Holds::Plain),
-    ("unevaluatedItems", Holds::Schema),
-    ("unevaluatedProperties", Holds::Schema),
-    ("uniqueItems", Holds::Plain),
-    ("writeOnly", Holds::Plain),
+/// Every keyword of draft 2020-12, the ones older drafts had in their place, and what is commonly
+/// written beside them.
+const KEYWORDS: &[(&str, Subschemas)] = &[
+    ("$anchor", Subschemas::Plain),
+    ("$comment", Subschemas::Plain),
+    ("$defs", Subschemas::SchemaByName),
+    ("$dynamicAnchor", Subschemas::Plain),
+    ("$dynamicRef", Subschemas::Plain),
+    ("$id", Subschemas::Plain),
+    ("$ref", Subschemas::Plain),
+    ("$schema", Subschemas::Plain),
+    ("$vocabulary", Subschemas::Plain),
+    ("additionalProperties", Subschemas::Schema),
+    ("allOf", Subschemas::Schemas),
+    ("anyOf", Subschemas::Schemas),
+    ("const", Subschemas::Plain),
+    ("contains", Subschemas::Schema),
+    ("contentEncoding", Subschemas::Plain),
+    ("contentMediaType", Subschemas::Plain),
+    ("contentSchema", Subschemas::Schema),
+    ("default", Subschemas::Plain),
+    ("definitions", Subschemas::SchemaByName),
+    ("dependentRequired", Subschemas::Plain),
+    ("dependentSchemas", Subschemas::SchemaByName),
+    ("deprecated", Subschemas::Plain),
+    ("description", Subschemas::Plain),
+    ("else", Subschemas::Schema),
+    ("enum", Subschemas::Plain),
+    ("examples", Subschemas::Plain),
+    ("exclusiveMaximum", Subschemas::Plain),
+    ("exclusiveMinimum", Subschemas::Plain),
+    ("format", Subschemas::Plain),
+    ("if", Subschemas::Schema),
+    ("items", Subschemas::Schema),
+    ("maxContains", Subschemas::Plain),
+    ("maxItems", Subschemas::Plain),
+    ("maxLength", Subschemas::Plain),
+    ("maxProperties", Subschemas::Plain),
+    ("maximum", Subschemas::Plain),
+    ("minContains", Subschemas::Plain),
+    ("minItems", Subschemas::Plain),
+    ("minLength", Subschemas::Plain),
+    ("minProperties", Subschemas::Plain),
+    ("minimum", Subschemas::Plain),
+    ("multipleOf", Subschemas::Plain),
+    ("not", Subschemas::Schema),
+    ("oneOf", Subschemas::Schemas),
+    ("pattern", Subschemas::Plain),
+    ("patternProperties", Subschemas::SchemaByName),
+    ("prefixItems", Subschemas::Schemas),
+    ("properties", Subschemas::SchemaByName),
+    ("propertyNames", Subschemas::Schema),
+    ("readOnly", Subschemas::Plain),
+    ("required", Subschemas::Plain),
+    ("then", Subschemas::Schema),
+    ("title", Subschemas::Plain),
+    ("type", Subschemas::Plain),
+    ("unevaluatedItems", Subschemas::Schema),
+    ("unevaluatedProperties", Subschemas::Schema),
+    ("uniqueItems", Subschemas::Plain),
+    ("writeOnly", Subschemas::Plain),
 ];
 
 /// The known keywords.
@@ -78,8 +79,8 @@ pub(super) fn keywords() -> impl Iterator<Item = &'static str> + Clone {
     KEYWORDS.iter().map(|&(name, _)| name)
 }
 
-/// Calls `found` with the path and the name of every key that stands where a keyword should and is none. Names of properties are not
-/// keywords, and neither is anything inside `const`, `default`, `enum` or `examples`.
+/// Calls `found` with the path and name of every unknown key in a keyword's place. Property names
+/// are not keywords, and neither is anything inside `const`, `default`, `enum` or `examples`.
 pub(super) fn each_unknown_keyword(schema: &Value, found: &mut impl FnMut(&[String], &str)) {
     walk(schema, &mut Vec::new(), found);
 }
@@ -97,16 +98,16 @@ fn walk(schema: &Value, path: &mut Vec<String>, found: &mut impl FnMut(&[String]
         {
             None if key.starts_with("x-") => {}
             None => found(path, key),
-            Some(Holds::Plain) => {}
-            Some(Holds::Schema) => walk(value, path, found),
-            Some(Holds::Schemas) => {
+            Some(Subschemas::Plain) => {}
+            Some(Subschemas::Schema) => walk(value, path, found),
+            Some(Subschemas::Schemas) => {
                 for (index, one) in value.as_array().into_iter().flatten().enumerate() {
                     path.push(index.to_string());
                     walk(one, path, found);
                     path.pop();
                 }
             }
-            Some(Holds::SchemaByName) => {
+            Some(Subschemas::SchemaByName) => {
                 for (name, one) in value.as_object().into_iter().flatten() {
                     path.push(name.clone());
                     walk(one, path, found);
@@ -118,7 +119,8 @@ fn walk(schema: &Value, path: &mut Vec<String>, found: &mut impl FnMut(&[String]
     }
 }
 
-/// Calls `each` with every schema in `schema`, the outer ones first, and with its path. What `each` leaves of one is then gone through.
+/// Calls `each` with every schema in `schema` and its path, the outer ones first, then descends
+/// into what `each` left.
 pub(crate) fn edit_schemas(
     schema: &mut Value,
     path: &mut Vec<String>,
@@ -135,16 +137,16 @@ pub(crate) fn edit_schemas(
             .ok()
             .map(|at| KEYWORDS[at].1)
         {
-            None | Some(Holds::Plain) => {}
-            Some(Holds::Schema) => edit_schemas(value, path, each),
-            Some(Holds::Schemas) => {
+            None | Some(Subschemas::Plain) => {}
+            Some(Subschemas::Schema) => edit_schemas(value, path, each),
+            Some(Subschemas::Schemas) => {
                 for (index, one) in value.as_array_mut().into_iter().flatten().enumerate() {
                     path.push(index.to_string());
                     edit_schemas(one, path, each);
                     path.pop();
                 }
             }
-            Some(Holds::SchemaByName) => {
+            Some(Subschemas::SchemaByName) => {
                 for (name, one) in value
                     .as_object_mut()
                     .map(Map::iter_mut)

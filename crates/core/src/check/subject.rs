@@ -1,9 +1,9 @@
-//! What a rule is given to look at, and where it puts what it finds.
+//! What a rule checks, and where it records its findings.
 
 use super::resolve::Resolution;
 use crate::artifact::tool::Script;
 use crate::artifact::{ClientMap, Form, Hook, Root, Tool};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, one_line};
 use crate::facts::FactsBySource;
 use crate::facts::{Facts, ScriptKind, Unread};
 use crate::span::{Place, Span};
@@ -18,13 +18,13 @@ pub struct Project<'a> {
     pub tools: &'a [Tool],
     /// The hooks that remain.
     pub hooks: &'a [Hook],
-    /// What the project says about clients' own tools.
+    /// How the project maps clients' own tools.
     pub clients: &'a [ClientMap],
     /// Which names clash and what was replaced.
     pub resolution: &'a Resolution,
     /// Every name and alias under which a tool can be called, broken tools included.
     pub tool_names: HashSet<&'a str>,
-    /// What workers found in the scripts.
+    /// The facts that workers found in the scripts.
     pub facts: &'a FactsBySource,
 }
 
@@ -32,7 +32,7 @@ pub struct Project<'a> {
 pub struct ToolSubject<'a> {
     /// The tool.
     pub tool: &'a Tool,
-    /// What its script holds; absent without a script that could be read.
+    /// The facts of its script; absent without a script that parses.
     pub facts: Option<&'a Facts>,
 }
 
@@ -42,21 +42,22 @@ pub struct HookSubject<'a> {
     pub project: &'a Project<'a>,
     /// The hook.
     pub hook: &'a Hook,
-    /// Its `when` and its `script`, with what they hold, where they could be read.
+    /// Its `when` and `script` with their facts, if they parse.
     pub scripts: Vec<(&'a Script, &'a Facts)>,
 }
 
 /// One script: of a tool, of a hook, or a hook's `when`.
 pub struct ScriptSubject<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: ScriptKind,
     /// The source with the way back to its file.
     pub script: &'a Script,
-    /// What a worker found, or why none did.
+    /// The facts a worker found, or why it found none.
     pub facts: &'a Result<Facts, Unread>,
 }
 
-/// Whom a finding concerns: an error takes a tool out of the surface and makes a hook block.
+/// The artifact a finding is about: an error takes a tool out of the surface and makes a hook
+/// block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// The project as a whole.
@@ -67,7 +68,7 @@ pub enum Owner {
     Hook(usize),
 }
 
-/// Collects what rules find.
+/// Collects the findings of rules.
 pub struct Findings<'a> {
     tools: &'a [Tool],
     rule: usize,
@@ -85,7 +86,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// What comes next is of the rule at this place in the list, and concerns this artifact.
+    /// Sets the rule (by its index) and the artifact of the findings that follow.
     pub(super) fn concern(&mut self, rule: usize, owner: Owner) {
         (self.rule, self.owner) = (rule, owner);
     }
@@ -117,25 +118,8 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// The text with control characters written out and its length bounded: names come from files and scripts, and may hold anything.
-pub(crate) fn one_line(text: &str) -> String {
-    const LONGEST: usize = 1000;
-    let shown = |c: char| {
-        if c.is_control() {
-            c.escape_default().collect::<String>()
-        } else {
-            c.to_string()
-        }
-    };
-    let mut line: String = text.chars().take(LONGEST).map(shown).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        line.push('…');
-    }
-    line
-}
-
 impl<'a> Project<'a> {
-    /// What a worker found in a script, if one looked.
+    /// The facts a worker found in a script, if it parsed it.
     #[must_use]
     pub fn facts_of(&self, kind: ScriptKind, script: &Script) -> Option<&'a Result<Facts, Unread>> {
         self.facts.get(&(kind, Arc::clone(&script.text)))
@@ -159,12 +143,13 @@ pub(super) fn hook_scripts(hook: &Hook) -> impl Iterator<Item = (ScriptKind, &Sc
     when.chain(hook.script.iter().map(|script| (ScriptKind::Hook, script)))
 }
 
-/// Where a reader would look for a tool's name.
+/// Where a reader expects a tool's name.
 pub(super) fn tool_place(tool: &Tool) -> Place {
     tool.place(tool.name_span)
 }
 
-/// Where a reader would look for a hook's name: the file's first line, or what stands nearest in a list of hooks.
+/// Where a reader expects a hook's name: the file's first line, or the nearest place in a list of
+/// hooks.
 pub(super) fn hook_place(hook: &Hook) -> Place {
     let text = &hook.origin.source.text;
     let first_line = Span::new(0, text.find(['\r', '\n']).unwrap_or(text.len()));

@@ -2,7 +2,7 @@
 
 use crate::artifact::{Artifacts, Extent, Files, read_layer};
 use crate::call::{Arguments, Call};
-use crate::check::{self, artifact_blocked};
+use crate::check::{self, rule::artifact_blocked};
 use crate::diagnostic::Diagnostic;
 use crate::engine::error::Error;
 use crate::facts::FactsBySource;

@@ -11,10 +11,12 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::network::{
-    self, Bounds, Client, Denied, Domains, HttpError, Listeners, Relay, SystemResolver,
+    self, Client, Domains, HttpError, HttpLimits, Listeners, Relay, RelayDenial, SystemResolver,
 };
 use tool_harness_sandbox::plan::Plan;
-use tool_harness_sandbox::process::{self, Guard, Output, Sandbox, SandboxError, Serve, Stdin};
+use tool_harness_sandbox::process::{
+    self, Output, RunningRelay, Sandbox, SandboxError, StartRelay, Stdin,
+};
 use tool_harness_sandbox::tier::Tier;
 
 /// This machine. What it can do is found out when it is first asked.
@@ -102,9 +104,9 @@ impl Outside for Machine {
         Box::pin(async move {
             let client = Client::new(
                 hosts.clone(),
-                Bounds {
+                HttpLimits {
                     time,
-                    ..Bounds::default()
+                    ..HttpLimits::default()
                 },
             );
             tokio::select! {
@@ -160,7 +162,7 @@ fn end(end: process::End, plan: &Plan) -> End {
     }
 }
 
-fn text(captured: process::Captured) -> Text {
+fn text(captured: process::CapturedOutput) -> Text {
     Text {
         text: captured.text,
         truncated: captured.truncated,
@@ -187,9 +189,9 @@ fn unanswered(error: HttpError) -> Refused {
     let message = error.to_string();
     match error {
         HttpError::Refused(
-            network::Refused::Host { host }
-            | network::Refused::Port { host, .. }
-            | network::Refused::Address { host, .. },
+            network::HostRefusal::Host { host }
+            | network::HostRefusal::Port { host, .. }
+            | network::HostRefusal::Address { host, .. },
         ) => Refused::Denied {
             message,
             host: Some(host.to_string()),
@@ -204,21 +206,21 @@ struct Relayed;
 /// A relay that answers, and what it refused.
 struct Answering {
     relay: Relay,
-    denied: mpsc::Receiver<Denied>,
+    denied: mpsc::Receiver<RelayDenial>,
 }
 
 /// Different hosts that are reported of one command.
 const MOST_REPORTS: usize = 256;
 
-impl Serve for Relayed {
-    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>> {
+impl StartRelay for Relayed {
+    fn start(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>> {
         let (report, denied) = mpsc::channel(MOST_REPORTS);
         let relay = Relay::start(listeners, domains.clone(), Arc::new(SystemResolver), report)?;
         Ok(Box::new(Answering { relay, denied }))
     }
 }
 
-impl Guard for Answering {
+impl RunningRelay for Answering {
     fn finish(mut self: Box<Self>) -> Vec<process::Denial> {
         self.relay.report_refusals();
         let denied = std::iter::from_fn(|| self.denied.try_recv().ok());

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::network::{Domains, Host};
 use tool_harness_sandbox::plan::Plan;
-use tool_harness_sandbox::tier::{Enforced, Tier};
+use tool_harness_sandbox::tier::{Enforcement, Tier};
 
 /// An answer that takes its time.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refused>> + Send + 'a>>;
@@ -92,7 +92,7 @@ pub struct Ran {
     /// How long it took.
     pub duration: Duration,
     /// What the kernel enforced; absent when no process ran.
-    pub enforced: Option<Enforced>,
+    pub enforced: Option<Enforcement>,
     /// What it tried and was refused.
     pub denials: Vec<Denial>,
 }
@@ -204,7 +204,7 @@ pub(crate) fn judge_address(hosts: &Domains, address: &str) -> Result<(), Refuse
     let port = match url.scheme() {
         "http" => url.port().unwrap_or(80),
         "https" => url.port().unwrap_or(443),
-        _ => return Err(failed("only http and https are")),
+        _ => return Err(failed("only http and https are supported")),
     };
     let host = url.host_str().ok_or_else(|| failed("it has no host"))?;
     let host = Host::parse(host).map_err(|error| failed(&error.to_string()))?;

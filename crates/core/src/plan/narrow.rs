@@ -6,7 +6,7 @@ use crate::artifact::permission::{Permission, PermissionKind};
 use crate::artifact::tool::Claim;
 use crate::effect::Effects;
 use std::path::{Path, PathBuf};
-use tool_harness_sandbox::file::Bounds;
+use tool_harness_sandbox::file::PathBounds;
 use tool_harness_sandbox::network::Domains;
 use tool_harness_sandbox::plan::Access;
 
@@ -156,7 +156,7 @@ fn both(one: &str, other: &str) -> Option<String> {
 }
 
 /// What of the workspace scripts of this tool may touch through `fs`.
-pub(crate) fn bounds(site: Site<'_>, tool: &Narrowing) -> Bounds {
+pub(crate) fn bounds(site: Site<'_>, tool: &Narrowing) -> PathBounds {
     let hidden = site.policy.hidden.iter().filter_map(|place| {
         let path = resolved(site, place)?;
         let inside = path
@@ -170,7 +170,7 @@ pub(crate) fn bounds(site: Site<'_>, tool: &Narrowing) -> Bounds {
             inside
         })
     });
-    Bounds {
+    PathBounds {
         hidden: hidden.collect(),
         read: whole(tool.read.clone()),
         write: whole(tool.write.clone()),

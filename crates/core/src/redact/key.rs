@@ -1,28 +1,29 @@
-//! The lines of a private key after its first: base64, in lines or in words, and what the key says about itself. Prose that only speaks of a
-//! key is no part of one, and one that was cut off is still a key.
+//! The lines of a private key after its first: base64, in lines or in words, and headers. Prose
+//! about a key is not part of it, and a key that was cut off still is one.
 //!
-//! Whatever shows a file may write something before and after each line: a number, a path, a time, a sign of a comment or of a change, quotes.
+//! Programs that show a file may write something before and after each line: a number, a path, a
+//! time, a mark of a comment or a diff, quotes.
 
-use super::shape::{More, Swallowed, find};
+use super::token::{Eof, TokenEnd, find};
 use std::ops::Range;
 
 pub(super) const DASHES: &[u8] = b"-----";
 const END: &[u8] = b"-----END ";
-/// Bytes in which the last line has to end.
+/// Bytes in which the last line must end.
 const END_LINE: usize = 64;
 /// Bytes of base64 that no word of prose has.
 const LONG: usize = 24;
-/// Bytes between two words of a key: blank lines, and how far the next one is indented.
-const MOST_GAP: usize = 256;
-/// Bytes of a line in which a key says something about itself.
-const MOST_ABOUT: usize = 256;
-/// Bytes that may stand before the base64 of a line, or after it.
-const MOST_AROUND: usize = 128;
-/// Bytes of base64 that are a line of a key whatever they are: its writers wrap at 64 or more.
+/// Bytes between two words of a key: blank lines and indentation.
+const MAX_GAP: usize = 256;
+/// Bytes of a header line.
+const MAX_ABOUT: usize = 256;
+/// Bytes that may stand before or after the base64 of a line.
+const MAX_AROUND: usize = 128;
+/// So many bytes of base64 are a line of a key, whatever they are. Keys are wrapped at 64 or more.
 const WRAPPED: usize = 56;
-/// Bytes that tell whether lines with something around them go on. Nothing is decided before they have come.
+/// Bytes that decide whether decorated lines go on. Nothing is decided before they have come.
 const DECIDES: usize = 1 << 10;
-/// How such lines begin, by RFC 1421 and by OpenPGP.
+/// How header lines begin, by RFC 1421 and OpenPGP.
 const ABOUT: &[&[u8]] = &[
     b"Proc-Type:",
     b"DEK-Info:",
@@ -39,44 +40,44 @@ const ABOUT: &[&[u8]] = &[
     b"MessageID:",
 ];
 
-/// What is known of a key so far.
+/// The state of a key so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Lines {
-    /// Bytes of the word that came last, of which more may come. What follows a long one may be the short last one.
+pub(super) struct KeyLines {
+    /// Bytes of the last word, which may go on. After a long one, a short one may be the last.
     word: usize,
-    /// Whether a long word has come: there is a key, and not only its first line.
+    /// Whether a long word has come, so that there is a key and not only its first line.
     has_body: bool,
-    /// Whether the last line said something about the key.
+    /// Whether the last line was a header.
     is_about: bool,
 }
 
-/// What a key goes on with.
-enum Part {
-    /// Something of its own, which ends here, and which is a word of so many bytes.
+/// The next part of a key.
+enum KeyPart {
+    /// A part that ends here, and its bytes of base64.
     Of(usize, usize),
-    /// Its last line, which ends here.
+    /// The last line, which ends here.
     Last(usize),
-    /// Something else.
+    /// Something else: the key has ended.
     Other,
-    /// It cannot be told before more has come.
+    /// More input must come first.
     Undecided,
 }
 
-impl Lines {
-    /// How much of the text from `from` belongs to the key, and what is known then.
-    pub(super) fn swallow(mut self, text: &[u8], from: usize, more: More) -> (Swallowed, Self) {
+impl KeyLines {
+    /// How much of the text from `from` belongs to the key, and its state after that.
+    pub(super) fn swallow(mut self, text: &[u8], from: usize, eof: Eof) -> (TokenEnd, Self) {
         let mut end = from;
         loop {
             let (start, is_new_line) = after_gap(text, end);
-            // What has come of a word is a part of the same word.
+            // Without a gap it goes on with the last word.
             let before = if start == end { self.word } else { 0 };
             let is_last = self.word >= LONG;
-            let (start, found) = match part(&text[start..], before, is_last, is_new_line, more) {
-                Part::Other => (end, self.around(&text[end..], more)),
+            let (start, found) = match part(&text[start..], before, is_last, is_new_line, eof) {
+                KeyPart::Other => (end, self.around(&text[end..], eof)),
                 found => (start, found),
             };
             match found {
-                Part::Of(length, word) => {
+                KeyPart::Of(length, word) => {
                     end = start + length;
                     self = Self {
                         word,
@@ -84,103 +85,109 @@ impl Lines {
                         is_about: word == 0,
                     };
                 }
-                Part::Last(length) => return (Swallowed::Whole(start + length), self),
-                Part::Undecided if more == More::MayCome && start - end <= MOST_GAP => {
-                    return (Swallowed::Part(end), self);
+                KeyPart::Last(length) => return (TokenEnd::At(start + length), self),
+                KeyPart::Undecided if eof == Eof::NotYet && start - end <= MAX_GAP => {
+                    return (TokenEnd::Beyond(end), self);
                 }
-                Part::Undecided | Part::Other => return (Swallowed::Whole(end), self),
+                KeyPart::Undecided | KeyPart::Other => return (TokenEnd::At(end), self),
             }
         }
     }
 }
 
-/// A line of a key that has something around it.
-enum Line {
-    /// A long word ends here, and has so many bytes.
+/// A decorated line of a key.
+enum LineKind {
+    /// A long word that ends here, and its bytes.
     Word(usize, usize),
-    /// It says something about the key.
+    /// A header.
     About,
-    /// The last line of the key ends here.
+    /// The last line, which ends here.
     Last(usize),
-    /// Signs alone, as between two texts of a source.
+    /// Punctuation alone, as between two string literals.
     Signs,
     Other,
 }
 
-impl Lines {
-    /// What a key goes on with after the rest of a line and with something before the next: all of it is a part of the key.
-    fn around(self, rest: &[u8], more: More) -> Part {
-        if more == More::MayCome && rest.len() < DECIDES {
-            return Part::Undecided;
+impl KeyLines {
+    /// The next part of a key behind the rest of a line and a decoration, which are part of the
+    /// key.
+    fn around(self, rest: &[u8], eof: Eof) -> KeyPart {
+        if eof == Eof::NotYet && rest.len() < DECIDES {
+            return KeyPart::Undecided;
         }
         let view = &rest[..rest.len().min(DECIDES)];
         let (mut at, mut has_other) = (0, false);
-        while at <= 2 * MOST_GAP {
+        while at <= 2 * MAX_GAP {
             let (length, next) = line(&view[at..]);
             match kind(&view[at..], length, at == 0) {
-                Line::Word(end, word) if !has_other || self.is_about => {
-                    return Part::Of(at + end, word);
+                LineKind::Word(end, word) if !has_other || self.is_about => {
+                    return KeyPart::Of(at + end, word);
                 }
-                Line::Last(end) if self.has_body => return Part::Last(at + end),
-                Line::About if !self.has_body => return Part::Of(at + length, 0),
-                _ if length > MOST_AROUND + LONG => return Part::Other,
-                Line::Signs => {}
-                Line::Other if at == 0 => {}
-                // The short last line of the key, or the empty one before its first.
-                Line::Other if !has_other && (self.has_body || self.is_about) => has_other = true,
-                _ => return Part::Other,
+                LineKind::Last(end) if self.has_body => return KeyPart::Last(at + end),
+                LineKind::About if !self.has_body => return KeyPart::Of(at + length, 0),
+                _ if length > MAX_AROUND + LONG => return KeyPart::Other,
+                LineKind::Signs => {}
+                LineKind::Other if at == 0 => {}
+                // The short last line of the key, or the empty one after its headers.
+                LineKind::Other if !has_other && (self.has_body || self.is_about) => {
+                    has_other = true
+                }
+                _ => return KeyPart::Other,
             }
-            let Some(next) = next else { return Part::Other };
+            let Some(next) = next else {
+                return KeyPart::Other;
+            };
             at += next;
         }
-        Part::Other
+        KeyPart::Other
     }
 }
 
-/// What the line is that a text begins with, or the rest of one.
-fn kind(text: &[u8], length: usize, is_rest: bool) -> Line {
+/// The kind of the line that a text begins with, which may be the rest of a line.
+fn kind(text: &[u8], length: usize, is_rest: bool) -> LineKind {
     let line = &text[..length];
     if let Some(end) = near(line, END) {
         return match last_line(&text[end..]) {
-            Part::Last(length) => Line::Last(end + length),
-            _ => Line::Other,
+            KeyPart::Last(length) => LineKind::Last(end + length),
+            _ => LineKind::Other,
         };
     }
     if let Some(word) = long_word(line).filter(|word| !is_rest || goes_on(&line[..word.start])) {
-        return Line::Word(word.end, word.len());
+        return LineKind::Word(word.end, word.len());
     }
     if !is_rest && ABOUT.iter().any(|name| names(line, name)) {
-        return Line::About;
+        return LineKind::About;
     }
     if line.iter().any(u8::is_ascii_alphanumeric) {
-        Line::Other
+        LineKind::Other
     } else {
-        Line::Signs
+        LineKind::Signs
     }
 }
 
-/// Whether the rest of a line that begins like this is more of the key: the next word of a text is not.
+/// Whether the rest of a line that begins like this belongs to the key. The next word of prose does
+/// not.
 fn goes_on(before: &[u8]) -> bool {
     !before.iter().any(u8::is_ascii_alphanumeric)
         || !before.first().is_some_and(u8::is_ascii_whitespace)
 }
 
-/// Whether a line says this about the key.
+/// Whether a line has this header.
 fn names(line: &[u8], name: &[u8]) -> bool {
-    // A short name is in every text by chance.
+    // A short name occurs in any text by chance.
     let found = near(line, name).filter(|_| name.len() > 2);
     found.is_some_and(|at| !line[..at].last().is_some_and(u8::is_ascii_alphanumeric))
 }
 
-/// Where this stands in a line, if not too much stands before it.
+/// Where `wanted` is in a line, if it is near its start.
 fn near(line: &[u8], wanted: &[u8]) -> Option<usize> {
-    find(&line[..line.len().min(MOST_AROUND + wanted.len())], wanted)
+    find(&line[..line.len().min(MAX_AROUND + wanted.len())], wanted)
 }
 
-/// The last long word of base64 in a line: those before it may be parts of a path.
+/// The last long word of base64 in a line. Those before it may be parts of a path.
 fn long_word(line: &[u8]) -> Option<Range<usize>> {
     let (mut at, mut found) = (0, None);
-    while at <= MOST_AROUND && at < line.len() {
+    while at <= MAX_AROUND && at < line.len() {
         let length = word(&line[at..]);
         if is_long(&line[at..at + length]) {
             found = Some(at..at + length);
@@ -201,7 +208,7 @@ fn is_long(word: &[u8]) -> bool {
     word.len() >= WRAPPED || word.len() >= LONG && is_mixed()
 }
 
-/// How long the line is that a text begins with, and where the next one begins. It may end as in JSON.
+/// The length of the first line, and where the next one begins. It may end as in JSON.
 fn line(text: &[u8]) -> (usize, Option<usize>) {
     let mut backslashes = 0;
     for (at, byte) in text.iter().enumerate() {
@@ -215,53 +222,52 @@ fn line(text: &[u8]) -> (usize, Option<usize>) {
     (text.len(), None)
 }
 
-/// What stands at the start of `rest`, after a word of `before` bytes that it may be the rest of.
-fn part(rest: &[u8], before: usize, is_last: bool, is_new_line: bool, more: More) -> Part {
+/// The next part at the start of `rest`, after `before` bytes of a word that it may continue.
+fn part(rest: &[u8], before: usize, is_last: bool, is_new_line: bool, eof: Eof) -> KeyPart {
     if rest.is_empty() {
-        return Part::Undecided;
+        return KeyPart::Undecided;
     }
     if begins(rest, END) {
         return last_line(rest);
     }
     let is_about =
-        |name: &&&[u8]| begins(rest, name) && (rest.len() >= name.len() || more == More::MayCome);
+        |name: &&&[u8]| begins(rest, name) && (rest.len() >= name.len() || eof == Eof::NotYet);
     if is_new_line && let Some(name) = ABOUT.iter().find(is_about) {
-        return about(rest, name, more);
+        return about(rest, name, eof);
     }
     let length = word(rest);
     let next = rest.get(length);
     let whole = before + length;
-    // An escape that has not come may be the end of the line.
+    // An unfinished escape may be the end of the line.
     let escape = &rest[length..];
-    let is_open = more == More::MayCome
-        && escape.len() <= MOST_GAP
-        && escape.iter().all(|byte| *byte == b'\\');
+    let is_open =
+        eof == Eof::NotYet && escape.len() <= MAX_GAP && escape.iter().all(|byte| *byte == b'\\');
     if whole >= LONG && length > 0 {
-        return Part::Of(length, whole);
+        return KeyPart::Of(length, whole);
     }
     if is_open {
-        return Part::Undecided;
+        return KeyPart::Undecided;
     }
-    // Dashes begin the last line; one alone is a part of what stands before a line.
+    // Dashes begin the last line. A single dash is part of a decoration.
     let dashes = &rest[length..];
     if length > 0 && next == Some(&b'-') {
         match (begins(dashes, DASHES), dashes.len() < DASHES.len()) {
-            (true, true) if more == More::MayCome => return Part::Undecided,
+            (true, true) if eof == Eof::NotYet => return KeyPart::Undecided,
             (true, false) => {}
-            _ => return Part::Other,
+            _ => return KeyPart::Other,
         }
     }
     let is_whole = next.is_none_or(|next| b" \t\r\n\\\"'-<".contains(next));
-    // A short word is a line of its own, or the last one after others.
+    // A short word is a line of its own, or the last one.
     let fits = if is_new_line {
         !matches!(next, Some(b' ' | b'\t'))
     } else {
         is_last
     };
     if length > 0 && is_whole && fits {
-        Part::Of(length, whole)
+        KeyPart::Of(length, whole)
     } else {
-        Part::Other
+        KeyPart::Other
     }
 }
 
@@ -271,29 +277,29 @@ fn begins(text: &[u8], with: &[u8]) -> bool {
     text[..common] == with[..common]
 }
 
-fn last_line(rest: &[u8]) -> Part {
+fn last_line(rest: &[u8]) -> KeyPart {
     let line = &rest[..rest.len().min(END_LINE)];
     match line.get(END.len()..).and_then(|label| find(label, DASHES)) {
-        Some(dashes) => Part::Last(END.len() + dashes + DASHES.len()),
-        None if line.len() < END_LINE => Part::Undecided,
-        None => Part::Other,
+        Some(dashes) => KeyPart::Last(END.len() + dashes + DASHES.len()),
+        None if line.len() < END_LINE => KeyPart::Undecided,
+        None => KeyPart::Other,
     }
 }
 
-/// A line about the key, to its end.
-fn about(rest: &[u8], name: &[u8], more: More) -> Part {
+/// A header, up to the end of its line.
+fn about(rest: &[u8], name: &[u8], eof: Eof) -> KeyPart {
     if rest.len() < name.len() {
-        return Part::Undecided;
+        return KeyPart::Undecided;
     }
-    let line = &rest[..rest.len().min(MOST_ABOUT)];
+    let line = &rest[..rest.len().min(MAX_ABOUT)];
     match line.iter().position(|byte| b"\r\n\\\"".contains(byte)) {
-        Some(end) => Part::Of(end, 0),
-        None if line.len() < MOST_ABOUT && more == More::MayCome => Part::Undecided,
-        None => Part::Of(line.len(), 0),
+        Some(end) => KeyPart::Of(end, 0),
+        None if line.len() < MAX_ABOUT && eof == Eof::NotYet => KeyPart::Undecided,
+        None => KeyPart::Of(line.len(), 0),
     }
 }
 
-/// Bytes of base64, also where its slashes are escaped.
+/// Bytes of base64, also with escaped slashes.
 fn word(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(byte) = text.get(at) {
@@ -307,13 +313,14 @@ fn word(text: &[u8]) -> usize {
     at
 }
 
-/// Where what is between two words ends, and whether a line ends in it. Lines may end as they do in JSON, in JSON of JSON and so on.
+/// Where the gap between two words ends, and whether it contains a line end. Line ends may be
+/// escaped as in JSON, any number of times.
 fn after_gap(text: &[u8], from: usize) -> (usize, bool) {
     let (mut at, mut is_new_line) = (from, false);
-    while at < text.len() && at - from <= MOST_GAP {
+    while at < text.len() && at - from <= MAX_GAP {
         let backslashes = text[at..]
             .iter()
-            .take(MOST_GAP)
+            .take(MAX_GAP)
             .take_while(|byte| **byte == b'\\')
             .count();
         let length = match (backslashes, text.get(at + backslashes)) {

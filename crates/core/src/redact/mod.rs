@@ -1,37 +1,35 @@
-//! Secrets taken out of whatever leaves a call: known values in their usual forms, tokens known by their shape, and what people name.
+//! Removes secrets from everything that leaves a call: known values in their usual encodings,
+//! tokens with a known shape, and the fields and patterns that people name.
 //!
-//! A text in which nothing is found costs one pass and no memory; where values are known and the text has escapes, one more pass over pieces
-//! of it.
+//! A text without secrets costs one pass and no allocation. If values are known and the text has
+//! escapes, it costs a second pass over its decoded pieces.
 
-mod declared;
-mod extent;
+mod decode;
+mod encoding;
 mod field;
-mod form;
-mod header;
 mod key;
-mod known;
-mod read;
-mod shape;
+mod matcher;
+mod patterns;
 mod stream;
-mod tag;
-mod words;
+mod token;
+mod values;
 
-pub(crate) use known::Values;
-pub(crate) use shape::tokens;
+pub use patterns::RedactionPatterns;
 pub use stream::Stream;
-pub use words::Words;
+pub(crate) use token::tokens;
+pub(crate) use values::SecretValues;
 
 use crate::control::Control;
 use crate::refusal::{Grounds, Refusal};
-use known::Held;
+use matcher::MatcherRef;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What stands where a secret was.
+/// Replaces a secret.
 pub const MARK: &str = "[redacted]";
 
-/// A text with stars where tokens are that are known by their shape: as long as it was, so that places in it stay where they are.
+/// The text with tokens of a known shape replaced by as many stars, so that offsets stay valid.
 #[must_use]
 pub fn starred(text: &str) -> Cow<'_, str> {
     let found = tokens(text);
@@ -48,29 +46,30 @@ pub fn starred(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Bytes that a value must have: shorter ones are in every text by chance.
-pub(crate) const LEAST_VALUE: usize = 4;
+/// Bytes that a value must have. Shorter ones occur in any text by chance.
+pub(crate) const MIN_VALUE: usize = 4;
 
-/// Finds and takes out what must not leave. Cheap to clone; clones learn together.
+/// Finds and replaces secrets. Cheap to clone; clones learn values together.
 #[derive(Clone, Debug, Default)]
-pub struct Redactor(Arc<Sought>);
+pub struct Redactor(Arc<Inner>);
 
 #[derive(Debug, Default)]
-struct Sought {
-    values: Arc<Values>,
-    words: Arc<Words>,
+struct Inner {
+    values: Arc<SecretValues>,
+    patterns: Arc<RedactionPatterns>,
 }
 
 impl Redactor {
-    /// One that knows the tokens with a shape of their own, values as they are learned, and these words.
-    pub(crate) fn new(values: Arc<Values>, words: Words) -> Self {
-        Self(Arc::new(Sought {
+    /// A redactor for tokens with a known shape, for values as they are learned, and for these
+    /// patterns.
+    pub(crate) fn new(values: Arc<SecretValues>, patterns: RedactionPatterns) -> Self {
+        Self(Arc::new(Inner {
             values,
-            words: Arc::new(words),
+            patterns: Arc::new(patterns),
         }))
     }
 
-    /// A text without its secrets; the same text when it has none.
+    /// The text without its secrets; borrowed if it has none.
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.pass(None)
@@ -78,38 +77,45 @@ impl Redactor {
             .map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
-    /// For bytes that come in pieces.
+    /// A redactor for bytes that come in pieces.
     #[must_use]
     pub fn stream(&self) -> Stream {
         self.pass(None).stream()
     }
 
-    /// For one result or event, with the words of one tool beside those of all.
-    pub(crate) fn pass<'a>(&'a self, of_tool: Option<&'a Arc<Words>>) -> Pass<'a> {
-        let Named(words) = self.named(of_tool);
+    /// A pass over one result or event, with the patterns of a tool in addition to the general
+    /// ones.
+    pub(crate) fn pass<'a>(&'a self, of_tool: Option<&'a Arc<RedactionPatterns>>) -> Pass<'a> {
+        let NamedFields(patterns) = self.named(of_tool);
         Pass {
-            known: self.0.values.known(),
-            words,
+            matcher: self.0.values.matcher(),
+            patterns,
             count: 0,
         }
     }
 
-    /// The names of fields alone, those of one tool beside those of all.
-    pub(crate) fn named<'a>(&'a self, of_tool: Option<&'a Arc<Words>>) -> Named<'a> {
-        Named([Some(&self.0.words), of_tool].map(|words| words.filter(|words| !words.is_empty())))
+    /// The named fields alone, those of a tool in addition to the general ones.
+    pub(crate) fn named<'a>(
+        &'a self,
+        of_tool: Option<&'a Arc<RedactionPatterns>>,
+    ) -> NamedFields<'a> {
+        NamedFields(
+            [Some(&self.0.patterns), of_tool]
+                .map(|patterns| patterns.filter(|patterns| !patterns.is_empty())),
+        )
     }
 }
 
-/// The fields that somebody named.
-pub(crate) struct Named<'a>([Option<&'a Arc<Words>>; 2]);
+/// The fields that people named.
+pub(crate) struct NamedFields<'a>([Option<&'a Arc<RedactionPatterns>>; 2]);
 
-impl Named<'_> {
-    /// Whether a field of this name, or one anywhere below it, must not leave.
+impl NamedFields<'_> {
+    /// Whether this field, or one anywhere below it, must be redacted.
     pub(crate) fn holds(&self, name: &str, value: &Value) -> bool {
         if let [None, None] = self.0 {
             return false;
         }
-        self.0.iter().flatten().any(|words| words.names(name)) || self.is_below(value)
+        self.0.iter().flatten().any(|patterns| patterns.names(name)) || self.is_below(value)
     }
 
     fn is_below(&self, value: &Value) -> bool {
@@ -124,89 +130,96 @@ impl Named<'_> {
     }
 }
 
-/// Whether an object says the name of a field that must not leave, and beside that what it holds: `{"name": "password", "value": …}`.
-fn is_pair(words: &[Option<&Arc<Words>>; 2], object: &Map<String, Value>) -> bool {
-    let names = |text: &str| words.iter().flatten().any(|words| words.names(text));
+/// Whether an object pairs the name of such a field with its value: `{"name": "password", "value":
+/// …}`.
+fn is_pair(patterns: &[Option<&Arc<RedactionPatterns>>; 2], object: &Map<String, Value>) -> bool {
+    let names = |text: &str| {
+        patterns
+            .iter()
+            .flatten()
+            .any(|patterns| patterns.names(text))
+    };
     let is_name = |key: &str| {
         ["name", "key"]
             .iter()
             .any(|name| key.eq_ignore_ascii_case(name))
     };
-    words.iter().any(Option::is_some)
+    patterns.iter().any(Option::is_some)
         && object
             .iter()
             .any(|(key, value)| is_name(key) && value.as_str().is_some_and(names))
 }
 
-/// Takes secrets out of the parts of one thing, and counts them.
+/// Redacts the parts of one result or event, and counts the secrets.
 pub(crate) struct Pass<'a> {
-    known: Held,
-    words: [Option<&'a Arc<Words>>; 2],
+    matcher: MatcherRef,
+    patterns: [Option<&'a Arc<RedactionPatterns>>; 2],
     pub(crate) count: u64,
 }
 
 impl Pass<'_> {
-    /// Whether fields or patterns are named: then a value has to be looked at as it is, and not as its text alone.
-    pub(crate) fn has_words(&self) -> bool {
-        self.words.iter().any(Option::is_some)
+    /// Whether fields or patterns are named. If so, a value must be walked; its JSON text is not
+    /// enough.
+    pub(crate) fn has_patterns(&self) -> bool {
+        self.patterns.iter().any(Option::is_some)
     }
 
-    /// The same for bytes that come in pieces.
+    /// A stream with the same values and patterns.
     pub(crate) fn stream(&self) -> Stream {
         Stream::new(
-            self.known.clone(),
-            self.words
+            self.matcher.clone(),
+            self.patterns
                 .iter()
                 .flatten()
-                .map(|words| Arc::clone(words))
+                .map(|patterns| Arc::clone(patterns))
                 .collect(),
         )
     }
 
-    /// Whether there is nothing in a text that must not leave, as far as one look tells.
+    /// Whether a text certainly has no secret.
     pub(crate) fn is_clean(&self, text: &str) -> bool {
-        self.known.is_clean(text.as_bytes())
+        self.matcher.is_clean(text.as_bytes())
             && !self
-                .words
+                .patterns
                 .iter()
                 .flatten()
-                .any(|words| words.is_in(text.as_bytes()))
+                .any(|patterns| patterns.is_match(text.as_bytes()))
     }
 
-    /// Whether a value in JSON is as clean as its text. Where that is written other than it reads, the marks of JSON and what stands in the
-    /// value may be taken together, and then the text says nothing about the value.
+    /// Whether a clean JSON text means that the value is clean. With escapes in it, JSON's own
+    /// quotes may be decoded together with the content, and the text says nothing about the value.
     pub(crate) fn is_told_by(&self, json: &str) -> bool {
-        !self.known.has_values || !json.bytes().any(read::may_differ)
+        !self.matcher.has_values || !json.bytes().any(decode::may_differ)
     }
 
-    /// The text without its secrets; nothing when it has none.
+    /// The text without its secrets; `None` if it has none.
     fn clean(&mut self, text: &str) -> Option<String> {
         if self.is_clean(text) {
             return None;
         }
         let mut out = Vec::with_capacity(text.len());
-        let mut stream = Stream::new(self.known.clone(), Vec::new());
+        let mut stream = Stream::new(self.matcher.clone(), Vec::new());
         stream.push(text.as_bytes(), &mut out);
         let mut count = stream.finish(&mut out);
-        for words in self.words.iter().flatten() {
-            count += words.take_out(&mut out);
+        for patterns in self.patterns.iter().flatten() {
+            count += patterns.redact(&mut out);
         }
         self.count += count;
-        // A value that is no text may have been cut out of the middle of a character.
+        // A binary value may have been cut out of the middle of a character.
         (count > 0).then(|| {
             String::from_utf8(out)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
         })
     }
 
-    /// Takes the secrets out of a text.
+    /// Redacts a text.
     pub(crate) fn string(&mut self, text: &mut String) {
         if let Some(clean) = self.clean(text) {
             *text = clean;
         }
     }
 
-    /// The same for bytes of any kind.
+    /// Redacts bytes of any kind.
     pub(crate) fn bytes(&mut self, bytes: &mut Vec<u8>) {
         let (mut stream, mut clean) = (self.stream(), Vec::with_capacity(bytes.len()));
         stream.push(bytes, &mut clean);
@@ -214,14 +227,14 @@ impl Pass<'_> {
         *bytes = clean;
     }
 
-    /// Takes the secrets out of every text in a value, names of fields included.
+    /// Redacts every text in a value, including the names of fields.
     pub(crate) fn value(&mut self, value: &mut Value) {
         match value {
             Value::String(text) => self.string(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
             Value::Object(object) => self.object(object),
             Value::Number(number)
-                if (self.known.has_values || self.has_words())
+                if (self.matcher.has_values || self.has_patterns())
                     && !self.is_clean(number.as_str()) =>
             {
                 self.count += 1;
@@ -231,13 +244,17 @@ impl Pass<'_> {
         }
     }
 
-    /// The same for the entries of an object.
+    /// Redacts the entries of an object.
     pub(crate) fn object(&mut self, object: &mut Map<String, Value>) {
         let mut dirty = false;
-        let is_pair = is_pair(&self.words, object);
+        let is_pair = is_pair(&self.patterns, object);
         for (name, value) in object.iter_mut() {
             if is_pair && name.eq_ignore_ascii_case("value")
-                || self.words.iter().flatten().any(|words| words.names(name))
+                || self
+                    .patterns
+                    .iter()
+                    .flatten()
+                    .any(|patterns| patterns.names(name))
             {
                 if !value.is_null() && value.as_str() != Some(MARK) {
                     *value = MARK.into();
@@ -251,7 +268,7 @@ impl Pass<'_> {
         if dirty {
             for (name, value) in std::mem::take(object) {
                 let mut clean = self.clean(&name).unwrap_or(name);
-                // Names that differ only in what was taken out stay different: each gets its place.
+                // Names that differ only in their secrets stay different: each gets a number.
                 let (alone, mut place) = (clean.len(), object.len());
                 while object.contains_key(&clean) {
                     place += 1;
@@ -263,7 +280,7 @@ impl Pass<'_> {
         }
     }
 
-    /// The same for a refusal, whose words may quote what was sent.
+    /// Redacts a refusal, whose message may quote the input.
     pub(crate) fn refusal(&mut self, refusal: &mut Refusal) {
         self.violations(refusal);
         self.string(&mut refusal.message);
@@ -276,18 +293,24 @@ impl Pass<'_> {
         }
     }
 
-    /// What is wrong with a field that somebody named is said in words that quote it.
+    /// Replaces the messages about fields that people named, since they quote the value.
     fn violations(&mut self, refusal: &mut Refusal) {
         let Grounds {
             message, details, ..
         } = &mut **refusal;
-        let Some(Value::Array(errors)) = details.get_mut("errors").filter(|_| self.has_words())
+        let Some(Value::Array(errors)) = details.get_mut("errors").filter(|_| self.has_patterns())
         else {
             return;
         };
         for error in errors {
-            let names = |part: &str| self.words.iter().flatten().any(|words| words.names(part));
-            // Whoever read the arguments knows what is below the path, and may have taken the words out.
+            let names = |part: &str| {
+                self.patterns
+                    .iter()
+                    .flatten()
+                    .any(|patterns| patterns.names(part))
+            };
+            // The stage that read the arguments knows what is below the path, and may have redacted
+            // the message.
             let is_out = error.get("message").and_then(Value::as_str) == Some(MARK);
             if (is_out
                 || error

@@ -1,57 +1,59 @@
-//! Text that comes in pieces: a secret that is split over them is found all the same.
+//! Redacts text that comes in pieces, including secrets that are split over several.
 
 use super::MARK;
-use super::known::{Held, Hit, PIECE};
-use super::read::Reader;
-use super::shape::{CONTEXT, Found, More, Rest, Swallowed};
-use super::words::{Words, whole_until};
+use super::decode::Decoder;
+use super::matcher::{Hit, MatcherRef, PIECE};
+use super::patterns::{RedactionPatterns, whole_until};
+use super::token::{CONTEXT, Eof, OpenToken, TokenEnd, Verdict};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes without a line's end after which patterns no longer wait for one.
+/// Bytes without a line end after which patterns no longer wait for one.
 const LONG_LINE: usize = 64 << 10;
-/// Bytes that such a line keeps back, because a match may go on.
+/// Bytes at the end of such a line that are held back, because a match may go on.
 const OVERLAP: usize = 4 << 10;
-/// Bytes of a match that goes on which are looked at with every piece. More of them are looked at again when they are a sixteenth more.
+/// Bytes of an unfinished match that are searched with every piece. A longer one is searched again
+/// when it has grown by a sixteenth.
 const OFTEN: usize = 1 << 10;
 
-/// Bytes of a match that goes on which are kept back. When there are more, it ends there as if nothing more came, and the rest of its line goes.
-const MOST_HELD: usize = 1 << 20;
+/// Bytes of an unfinished match that are held back. A longer one ends here as at the end of the
+/// text, and the rest of its line is dropped.
+const MAX_PENDING: usize = 1 << 20;
 
-/// Takes secrets out of bytes as they pass. What may be the start of one is kept back until more has come.
+/// Redacts bytes as they pass. What may be the start of a secret is held back until more has come.
 pub struct Stream {
-    known: Held,
-    words: Vec<Arc<Words>>,
-    /// What has come and not gone: first a few bytes that have, to tell where words begin.
+    matcher: MatcherRef,
+    patterns: Vec<Arc<RedactionPatterns>>,
+    /// Input that was not passed on, after a few bytes that were, which show where words begin.
     buffer: Vec<u8>,
-    /// Where what has not gone begins.
+    /// Where the input that was not passed on begins.
     next: usize,
-    /// Where to look on: before that, if the end of what was taken out may be the start of more.
+    /// Where to search next. Before `next` if the end of a secret may be the start of another.
     look: usize,
-    /// The same text without its escapes.
-    reader: Reader,
-    /// The token that is being swallowed.
-    within: Option<Rest>,
-    /// What waits for patterns.
+    /// Decodes the buffer.
+    decoder: Decoder,
+    /// The token whose end has not come.
+    within: Option<OpenToken>,
+    /// Text without values and tokens that waits for the patterns.
     lines: Vec<u8>,
-    /// How much of that has to be there before it is looked at again.
+    /// How long `lines` must be before it is searched again.
     wake: usize,
-    /// Bytes at its start that have no line's end.
+    /// Bytes at the start of `lines` that contain no line end.
     unbroken: usize,
-    /// Whether the rest of the line is taken out, because what begins in it was too long to be kept back.
+    /// Whether the rest of the line is dropped, because a match in it was too long to hold back.
     overlong: bool,
     count: u64,
 }
 
 impl Stream {
-    pub(super) fn new(known: Held, words: Vec<Arc<Words>>) -> Self {
+    pub(super) fn new(matcher: MatcherRef, patterns: Vec<Arc<RedactionPatterns>>) -> Self {
         Self {
-            known,
-            words,
+            matcher,
+            patterns,
             buffer: Vec::new(),
             next: 0,
             look: 0,
-            reader: Reader::default(),
+            decoder: Decoder::default(),
             within: None,
             lines: Vec::new(),
             wake: 0,
@@ -61,39 +63,39 @@ impl Stream {
         }
     }
 
-    /// Takes the next bytes, and adds to `out` what may go.
+    /// Takes the next bytes, and appends to `out` what can be passed on.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for piece in bytes.chunks(PIECE) {
             self.buffer.extend_from_slice(piece);
-            self.advance(More::MayCome, out);
+            self.advance(Eof::NotYet, out);
         }
     }
 
-    /// Adds what is left to `out`, and says how often something was taken out.
+    /// Appends the rest to `out`, and returns how many secrets were redacted.
     pub fn finish(mut self, out: &mut Vec<u8>) -> u64 {
-        self.advance(More::Not, out);
+        self.advance(Eof::Reached, out);
         self.count
     }
 
-    /// How often something was taken out so far.
+    /// How many secrets were redacted so far.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Bytes that are kept back.
+    /// Bytes that are held back.
     #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn pending(&self) -> usize {
         self.lines.len() + self.buffer.len()
     }
 
-    fn advance(&mut self, more: More, out: &mut Vec<u8>) {
-        if self.words.is_empty() {
-            self.take_known(more, out);
+    fn advance(&mut self, eof: Eof, out: &mut Vec<u8>) {
+        if self.patterns.is_empty() {
+            self.redact_values(eof, out);
             return;
         }
         let mut lines = std::mem::take(&mut self.lines);
-        self.take_known(more, &mut lines);
+        self.redact_values(eof, &mut lines);
         if self.overlong {
             let end = lines.iter().position(|byte| *byte == b'\n');
             lines.drain(..end.unwrap_or(lines.len()));
@@ -102,10 +104,10 @@ impl Stream {
                 return;
             }
         }
-        let mut ready = self.ready(&lines, more);
+        let mut ready = self.ready(&lines, eof);
         if ready > 0 {
-            for words in &self.words {
-                self.count += words.take_out_until(&mut lines, &mut ready);
+            for patterns in &self.patterns {
+                self.count += patterns.redact_until(&mut lines, &mut ready);
             }
             out.extend(lines.drain(..ready));
         }
@@ -116,12 +118,12 @@ impl Stream {
         self.lines = lines;
     }
 
-    /// How much of the lines may be looked at by itself.
-    fn ready(&mut self, lines: &[u8], more: More) -> usize {
-        if more == More::Not {
+    /// How much of the lines can be redacted by itself.
+    fn ready(&mut self, lines: &[u8], eof: Eof) -> usize {
+        if eof == Eof::Reached {
             return lines.len();
         }
-        // A match that goes on is gone through from its start: not with every byte that comes.
+        // An unfinished match is searched from its start, so not with every piece.
         if lines.len() < self.wake {
             return 0;
         }
@@ -136,9 +138,9 @@ impl Stream {
             0
         });
         let found = || {
-            self.words
+            self.patterns
                 .iter()
-                .flat_map(|words| words.matches(lines, ready))
+                .flat_map(|patterns| patterns.matches(lines, ready))
                 .collect()
         };
         let whole = if ready > 0 {
@@ -146,40 +148,40 @@ impl Stream {
         } else {
             0
         };
-        let held = lines.len() - whole;
-        if held > MOST_HELD {
+        let pending = lines.len() - whole;
+        if pending > MAX_PENDING {
             (self.overlong, self.wake, self.unbroken) = (true, 0, 0);
             return lines.len();
         }
-        self.wake = if whole < ready && held > OFTEN {
-            held + held / 16
+        self.wake = if whole < ready && pending > OFTEN {
+            pending + pending / 16
         } else {
             0
         };
         self.unbroken = if line.is_none() || whole == ready {
-            held
+            pending
         } else {
             0
         };
         whole
     }
 
-    /// Takes out known values and tokens.
-    fn take_known(&mut self, more: More, out: &mut Vec<u8>) {
+    /// Redacts values and tokens.
+    fn redact_values(&mut self, eof: Eof, out: &mut Vec<u8>) {
         let text = std::mem::take(&mut self.buffer);
-        if self.known.has_values {
-            self.reader.feed(&text, more);
+        if self.matcher.has_values {
+            self.decoder.feed(&text, eof);
         }
         if let Some(rest) = self.within {
-            self.next = self.swallow(rest, &text, self.next, more);
+            self.next = self.swallow(rest, &text, self.next, eof);
         }
-        let hold = self.hold(&text, more);
+        let hold = self.hold(&text, eof);
         let look = if self.within.is_some() {
             hold
         } else {
-            self.take_until(hold, &text, more, out)
+            self.take_until(hold, &text, eof, out)
         };
-        // What a token may go on with may turn out to be something else.
+        // What may continue the token may turn out to be something else.
         self.look = if self.within.is_some() {
             look.min(self.next)
         } else {
@@ -188,22 +190,22 @@ impl Stream {
         let gone = self.next.min(self.look).saturating_sub(CONTEXT);
         self.buffer = text;
         self.buffer.drain(..gone);
-        self.reader.forget(gone);
+        self.decoder.forget(gone);
         self.next -= gone;
         self.look -= gone;
     }
 
-    /// Takes out what is found before `hold`, and returns where to look on.
-    fn take_until(&mut self, mut hold: usize, text: &[u8], more: More, out: &mut Vec<u8>) -> usize {
-        let known = self.known.clone();
-        let mut read: Vec<Range<usize>> = known.read(&self.reader).collect();
+    /// Redacts what begins before `hold`, and returns where to search next.
+    fn take_until(&mut self, mut hold: usize, text: &[u8], eof: Eof, out: &mut Vec<u8>) -> usize {
+        let matcher = self.matcher.clone();
+        let mut read: Vec<Range<usize>> = matcher.find_decoded(&self.decoder).collect();
         read.sort_by_key(|found| found.start);
         let mut read = read.into_iter().peekable();
         let (mut done, mut at) = (self.next, self.look);
-        let mut written = known.find(text, at);
+        let mut written = matcher.find(text, at);
         while self.within.is_none() {
             if written.as_ref().is_some_and(|hit| hit.start < at) {
-                written = known.find(text, at);
+                written = matcher.find(text, at);
             }
             let first = written.as_ref().map_or(hold, |hit| hit.start);
             let hit = match read.next_if(|found| found.start < first) {
@@ -220,25 +222,25 @@ impl Stream {
             at = at.max(hit.start + 1);
             let end = match hit
                 .shape
-                .map(|shape| shape.judge(text, hit.start, hit.end - hit.start, more))
+                .map(|shape| shape.judge(text, hit.start, hit.end - hit.start, eof))
             {
-                // What begins inside of a token is a part of it.
+                // A token inside a token is part of it.
                 Some(_) if hit.start < done => continue,
-                Some(Found::Nothing) => continue,
-                Some(Found::Undecided) => {
+                Some(Verdict::NoToken) => continue,
+                Some(Verdict::Undecided) => {
                     hold = hit.start;
                     break;
                 }
-                Some(Found::Beyond(rest)) => {
-                    self.swallow(rest, text, rest.header().unwrap_or(hit.end), more)
+                Some(Verdict::Open(rest)) => {
+                    self.swallow(rest, text, rest.header().unwrap_or(hit.end), eof)
                 }
-                Some(Found::Until(end)) => end,
+                Some(Verdict::Token(end)) => end,
                 None => hit.end,
             };
             if end <= done {
                 continue;
             }
-            // What overlaps with something that went already goes with it.
+            // What overlaps a secret that was just replaced goes with it.
             if hit.start >= done {
                 out.extend_from_slice(&text[done..hit.start]);
                 out.extend_from_slice(MARK.as_bytes());
@@ -254,31 +256,32 @@ impl Stream {
         hold
     }
 
-    /// Follows a token from `from` on, and returns how far it goes in what has come.
-    fn swallow(&mut self, rest: Rest, text: &[u8], from: usize, more: More) -> usize {
-        let (swallowed, rest) = rest.swallow(text, from, more);
+    /// Follows a token from `from`, and returns how far it goes in the text so far.
+    fn swallow(&mut self, rest: OpenToken, text: &[u8], from: usize, eof: Eof) -> usize {
+        let (swallowed, rest) = rest.swallow(text, from, eof);
         match swallowed {
-            Swallowed::Whole(end) => {
+            TokenEnd::At(end) => {
                 self.within = None;
                 end
             }
-            Swallowed::Part(end) => {
+            TokenEnd::Beyond(end) => {
                 self.within = Some(rest);
                 end
             }
         }
     }
 
-    /// How far the text may be judged: what comes after may be the start of something.
-    fn hold(&self, text: &[u8], more: More) -> usize {
-        if more == More::Not {
+    /// How far the text can be judged. What follows may be the start of a secret.
+    fn hold(&self, text: &[u8], eof: Eof) -> usize {
+        if eof == Eof::Reached {
             return text.len();
         }
-        let written = self.look + self.known.begun(&text[self.look..]);
-        // What was read up to an escape that is not whole may be the start of a value, though what is written is none.
-        let read = if self.known.has_values {
-            self.reader
-                .place(self.known.begun(self.reader.text()))
+        let written = self.look + self.matcher.partial_start(&text[self.look..]);
+        // The decoded text before an unfinished escape may be the start of a value even if the
+        // original is not.
+        let read = if self.matcher.has_values {
+            self.decoder
+                .place(self.matcher.partial_start(self.decoder.text()))
                 .start
         } else {
             written

@@ -16,10 +16,10 @@ pub(crate) use tool::{HostBodies, Key};
 
 use crate::artifact::tool::Limits;
 use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Layer, LayerFile, Root};
-use crate::check::{Checked, CheckedHook};
+use crate::check::{CheckedHook, CheckedProject};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::hook_event;
-use crate::redact::Words;
+use crate::redact::RedactionPatterns;
 use crate::span::{Span, Spanned};
 use crate::worker::script::Scripts;
 use std::sync::Arc;
@@ -49,12 +49,12 @@ pub struct Catalogue {
 impl Catalogue {
     /// The catalogue of a checked project, with the Rust code that the host registered.
     pub(crate) fn new(
-        checked: Checked,
+        checked: CheckedProject,
         limits: Limits,
         bodies: &HostBodies<'_>,
         scripts: &Scripts,
     ) -> Self {
-        let Checked {
+        let CheckedProject {
             root,
             root_broken,
             tools,
@@ -222,8 +222,8 @@ impl Catalogue {
     }
 
     /// What the project and the layers above it want taken out of whatever leaves.
-    pub(crate) fn redaction(&self) -> Words {
-        words(
+    pub(crate) fn redaction(&self) -> RedactionPatterns {
+        redaction_patterns(
             self.layers
                 .iter()
                 .map(|layer| &layer.root)
@@ -287,6 +287,9 @@ impl Catalogue {
 }
 
 /// Entries that were looked at when they were read: one that means nothing has made its file unusable.
-fn words<'a>(entries: impl IntoIterator<Item = &'a Spanned<String>>) -> Words {
-    Words::new(entries.into_iter().map(|entry| entry.value.as_str())).unwrap_or_default()
+fn redaction_patterns<'a>(
+    entries: impl IntoIterator<Item = &'a Spanned<String>>,
+) -> RedactionPatterns {
+    RedactionPatterns::new(entries.into_iter().map(|entry| entry.value.as_str()))
+        .unwrap_or_default()
 }

@@ -1,17 +1,18 @@
 //! A tool of the catalogue.
 
 use super::hints::hints;
-use super::words;
+use super::redaction_patterns;
 use crate::artifact::Tool;
 use crate::artifact::tool::{Limits, RetryPolicy};
 use crate::check::CheckedTool;
 use crate::client::ClientToolCall;
 use crate::diagnostic::Diagnostic;
+use crate::digest;
 use crate::effect::Effects;
 use crate::facts::ScriptKind;
 use crate::id::ToolName;
 use crate::plan::{Narrowing, narrowed};
-use crate::redact::Words;
+use crate::redact::RedactionPatterns;
 use crate::refusal::Code;
 use crate::schema::CompiledSchema;
 use crate::slots::Slots;
@@ -35,7 +36,7 @@ pub struct RegisteredTool {
     /// Its limits, the project's filled in.
     pub limits: Limits,
     /// What is taken out of its results, beside what is taken out of all; nothing unless it says so.
-    pub(crate) words: Option<Arc<Words>>,
+    pub(crate) redaction: Option<Arc<RedactionPatterns>>,
     /// The built-ins its script mentions, by full name.
     pub(crate) reaches: Vec<String>,
     pub(crate) body: Option<Arc<dyn AnyTool>>,
@@ -129,7 +130,8 @@ impl RegisteredTool {
                 Some(_) => Defined::ByHost,
                 None => Defined::ByFile,
             },
-            words: (!tool.redact.is_empty()).then(|| Arc::new(words(&tool.redact))),
+            redaction: (!tool.redact.is_empty())
+                .then(|| Arc::new(redaction_patterns(&tool.redact))),
             ..Self::plain(tool, effects, limits)
         }
     }
@@ -173,7 +175,7 @@ impl RegisteredTool {
             limits,
             unusable: None,
             unread: None,
-            words: None,
+            redaction: None,
             reaches: Vec::new(),
             body: None,
             at_once: None,
@@ -243,6 +245,11 @@ impl RegisteredTool {
     #[must_use]
     pub fn path(&self) -> &str {
         &self.tool.origin.source.path
+    }
+
+    /// The digest of the whole definition: frontmatter, script and description.
+    pub(crate) fn definition(&self) -> String {
+        digest::of_worth(&Value::Object(self.load_payload()))
     }
 
     /// What `artifact.load` hooks see of it.

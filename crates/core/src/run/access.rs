@@ -8,7 +8,7 @@ use crate::effect::Effects;
 use crate::id::ToolName;
 use crate::outside::{Ran, Request, Response};
 use crate::plan;
-use crate::redact::Named;
+use crate::redact::NamedFields;
 use crate::refusal::{Code, Refusal};
 use crate::result::{ArtifactRef, ToolResult};
 use crate::run::execute::refusal_of;
@@ -38,8 +38,11 @@ impl CallAccess for RustCall<'_> {
         self.tool.canonical()
     }
 
-    fn named(&self) -> Named<'_> {
-        self.ctx.shared().redactor.named(self.tool.words.as_ref())
+    fn named(&self) -> NamedFields<'_> {
+        self.ctx
+            .shared()
+            .redactor
+            .named(self.tool.redaction.as_ref())
     }
 
     fn time_left(&self) -> Duration {
@@ -78,7 +81,7 @@ impl CallAccess for RustCall<'_> {
             return Ok(Arc::clone(jail));
         }
         let kept = jail
-            .kept_to(bounds)
+            .with_bounds(bounds)
             .map_err(|error| Refusal::new(Code::SandboxUnavailable, error.to_string()))?;
         Ok(Arc::new(kept))
     }

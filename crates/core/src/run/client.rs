@@ -1,6 +1,7 @@
 //! Calls that a client runs itself. The stages are those of any call; between `before` and `finish` the client is on its own.
 
 use super::admit::{AdmittedClientCall, admit_client_call, claim};
+use super::approve::approve;
 use super::authorize::authorize;
 use super::before::before;
 use super::context::Context;
@@ -8,10 +9,11 @@ use super::execute::executed_elsewhere;
 use super::finish::after::Hooks;
 use super::finish::{finish, refuse};
 use super::shared::Shared;
-use super::stopwatch::{Stage, Stopwatch};
+use super::stopwatch::Stopwatch;
 use crate::call::{Arguments, Call};
 use crate::client::{self, Client, Judgement, Observation, Outcome, Part};
 use crate::refusal::{Code, Refusal};
+use crate::stage::Stage;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -96,10 +98,17 @@ async fn judge_parts(
                 return Err(refusal);
             }
         };
-        let prepared = before(&ctx, authorized).await;
+        let prepared = match ctx.refuse_if_unrecorded(authorized.tool()) {
+            Ok(()) => before(&ctx, authorized).await,
+            Err(refusal) => Err(refusal),
+        };
         watch.lap(Stage::Before);
-        match prepared {
-            Ok(prepared) => passed.push((ctx, watch, prepared.arguments().clone())),
+        let approved = match prepared {
+            Ok(prepared) => approve(&ctx, prepared).await,
+            Err(refusal) => Err(refusal),
+        };
+        match approved {
+            Ok(approved) => passed.push((ctx, watch, approved.arguments().clone())),
             Err(refusal) => {
                 ctx.record_ended(refuse(&ctx, refusal.clone()), &watch);
                 end(passed);

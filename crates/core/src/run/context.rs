@@ -2,6 +2,8 @@
 
 use super::deadline::{Deadline, of_call};
 use super::execute::hold::Hold;
+use crate::store::StoreError;
+use std::time::Duration;
 
 use crate::call::{Arguments, Call};
 use crate::control::Control;
@@ -67,7 +69,17 @@ impl Context {
 
     /// When all that is done for the call must be over.
     pub(super) fn ends(&self) -> Deadline {
-        self.0.ends
+        self.0
+            .ends
+            .later(Duration::from_nanos(self.0.paused.load(Ordering::Relaxed)))
+    }
+
+    /// Stops the call's clock until the guard is dropped: a person's time is not the call's.
+    pub(super) fn pause(&self) -> Pause<'_> {
+        Pause {
+            ctx: self,
+            since: Instant::now(),
+        }
     }
 
     /// The call without its arguments: those go from stage to stage.
@@ -202,7 +214,11 @@ pub(super) struct Inner {
     started: Instant,
     /// When all that is done for it must be over.
     ends: Deadline,
+    /// Nanoseconds in which the call waited for a person.
+    paused: AtomicU64,
     pub(super) rehearsal: Option<Box<DryRun>>,
+    /// Why the record does not have an event of the call.
+    pub(super) unrecorded: OnceLock<StoreError>,
     /// Custom events raised by scripts whose hooks have not run yet.
     pub(super) emitted: Mutex<VecDeque<(String, Value)>>,
     /// Events that scripts raised.
@@ -237,6 +253,8 @@ impl Inner {
             ends: of_call(started, shared.budget, call.timeout),
             shared,
             call,
+            paused: AtomicU64::new(0),
+            unrecorded: OnceLock::new(),
             rehearsal: None,
             emitted: Mutex::default(),
             raised: AtomicU64::new(0),
@@ -268,5 +286,18 @@ impl Drop for TellWhenOver<'_> {
         if let Some(over) = self.0.0.over.get() {
             over.cancel();
         }
+    }
+}
+
+/// While it is there, the call's clock stands still.
+pub(super) struct Pause<'a> {
+    ctx: &'a Context,
+    since: Instant,
+}
+
+impl Drop for Pause<'_> {
+    fn drop(&mut self) {
+        let waited = u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.ctx.0.paused.fetch_add(waited, Ordering::Relaxed);
     }
 }

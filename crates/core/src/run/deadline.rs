@@ -71,6 +71,14 @@ fn earlier(one: Deadline, other: Option<Deadline>) -> Deadline {
 }
 
 impl Deadline {
+    /// The same limit, so much later.
+    pub(super) fn later(self, time: Duration) -> Self {
+        match self.at.checked_add(time) {
+            Some(at) if !time.is_zero() => Self { at, ..self },
+            _ => self,
+        }
+    }
+
     pub(super) fn refusal(self, tool: &RegisteredTool, what: &str) -> Refusal {
         let (set_by, help) = match self.whose {
             Whose::Tool => (

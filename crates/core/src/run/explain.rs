@@ -1,6 +1,7 @@
 //! Explain: the decision of every stage for a call, nothing executed.
 
 use super::admit::admit;
+use super::approve::approve;
 use super::authorize::authorize;
 use super::before::before;
 use super::context::Context;
@@ -12,6 +13,7 @@ use crate::event::{Delivery, Event, EventRef, Sink};
 use crate::plan::{self, plan_lines, plan_to_json};
 use crate::refusal::{Code, Refusal};
 use crate::span::Place;
+use crate::stage::Stage;
 use crate::view::ActiveTool;
 use crate::view::Segment;
 use serde_json::{Value, json};
@@ -49,7 +51,7 @@ pub struct Hosts {
 #[derive(Clone, Debug)]
 pub struct StageReport {
     /// Its name.
-    pub stage: &'static str,
+    pub stage: Stage,
     /// What it decided.
     pub outcome: StageOutcome,
     /// What it looked at, a line each.
@@ -84,7 +86,7 @@ impl Explanation {
     #[must_use]
     pub fn to_json(&self) -> Value {
         let stages: Vec<Value> =
-            self.stages.iter().map(|stage| json!({"stage": stage.stage, "outcome": stage.outcome.word(), "lines": stage.lines})).collect();
+            self.stages.iter().map(|stage| json!({"stage": stage.stage.word(), "outcome": stage.outcome.word(), "lines": stage.lines})).collect();
         let effects: Vec<&str> = self.effects.names().collect();
         let mut document = match &self.outcome {
             Ok(arguments) => {
@@ -127,7 +129,13 @@ impl Explanation {
 }
 
 /// The stages a call passes before its body runs, with what they decide.
-const STAGES: [&str; 4] = ["admit", "authorize", "before", "execute"];
+const STAGES: [Stage; 5] = [
+    Stage::Admit,
+    Stage::Authorize,
+    Stage::Before,
+    Stage::Approve,
+    Stage::Execute,
+];
 
 pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
     let decided = Arc::new(Decided::default());
@@ -136,7 +144,7 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
     let outcome = rehearse(&ctx, sent, &decided, &mut stages).await;
     if let Err(refusal) = &outcome {
         let stage = STAGES[stages.len()];
-        let mut lines = if stage == "before" && all_asked(&ctx, refusal) {
+        let mut lines = if stage == Stage::Before && all_asked(&ctx, refusal) {
             decided.lines(&ctx)
         } else {
             Vec::new()
@@ -148,7 +156,7 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
             lines,
         });
     }
-    for stage in &STAGES[stages.len()..] {
+    for &stage in &STAGES[stages.len()..] {
         stages.push(StageReport {
             stage,
             outcome: StageOutcome::NotReached,
@@ -312,6 +320,8 @@ async fn rehearse(
         ));
     }
     passed(lines);
+    let approved = approve(ctx, prepared).await?;
+    passed(vec!["no person must agree".to_owned()]);
     if tool.script.is_none() && tool.body.is_none() {
         return Err(super::execute::no_body(&tool));
     }
@@ -321,5 +331,5 @@ async fn rehearse(
         "the registered Rust body would run"
     };
     passed(vec![body.to_owned()]);
-    Ok(Value::Object(prepared.arguments().clone()))
+    Ok(Value::Object(approved.arguments().clone()))
 }

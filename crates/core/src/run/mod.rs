@@ -2,6 +2,8 @@
 
 mod access;
 mod admit;
+mod approve;
+mod ask;
 mod authorize;
 mod before;
 mod builtin;
@@ -34,16 +36,18 @@ use crate::call::Call;
 use crate::isolate::caught;
 use crate::refusal::{Code, Refusal};
 use crate::result::ToolResult;
+use crate::stage::Stage;
 use admit::admit;
+use approve::{Approved, approve};
 use authorize::{Authorized, authorize};
-use before::before;
+use before::{Prepared, before};
 use execute::execute;
 use finish::{finish, refuse};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use stopwatch::{Stage, Stopwatch};
+use stopwatch::Stopwatch;
 
 /// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
 pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
@@ -74,9 +78,10 @@ pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> PendingCall {
     let judged = caught(|| {
         let admitted = admit(&ctx, sent);
         watch.lap(Stage::Admit);
-        let authorized = authorize(&ctx, admitted?);
+        let admitted = admitted.map_err(|refusal| refusal.in_stage(Stage::Admit))?;
+        let authorized = authorize(&ctx, admitted);
         watch.lap(Stage::Authorize);
-        authorized
+        authorized.map_err(|refusal| refusal.in_stage(Stage::Authorize))
     });
     let rest = match judged.unwrap_or_else(|| Err(broken())) {
         Ok(authorized) => Rest::Stages(ctx.record_started(authorized)),
@@ -131,11 +136,18 @@ async fn carried_out(
     authorized: Authorized,
 ) -> Box<ToolResult> {
     ctx.heard().await;
+    if let Err(refusal) = ctx.refuse_if_unrecorded(authorized.tool()) {
+        return refuse(ctx, refusal.in_stage(Stage::Before));
+    }
     let prepared = before(ctx, authorized).await;
     watch.lap(Stage::Before);
-    match prepared {
-        Ok(prepared) => {
-            let executed = execute(ctx, prepared).await;
+    let approved = match prepared {
+        Ok(prepared) => approved(ctx, watch, prepared).await,
+        Err(refusal) => Err(refusal.in_stage(Stage::Before)),
+    };
+    match approved {
+        Ok(approved) => {
+            let executed = execute(ctx, approved).await;
             watch.lap(Stage::Execute);
             let result = finish(ctx, executed).await.result;
             watch.done(&result);
@@ -143,6 +155,20 @@ async fn carried_out(
         }
         Err(refusal) => refuse(ctx, refusal),
     }
+}
+
+/// Approves a call. Most ask nobody, and those do not look at the clock for it.
+async fn approved(
+    ctx: &Context,
+    watch: &mut Stopwatch,
+    prepared: Prepared,
+) -> Result<Approved, Refusal> {
+    let is_asked = prepared.is_asked();
+    let approved = approve(ctx, prepared).await;
+    if is_asked {
+        watch.lap(Stage::Approve);
+    }
+    approved.map_err(|refusal| refusal.in_stage(Stage::Approve))
 }
 
 impl Drop for PendingCall {

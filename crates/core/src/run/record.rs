@@ -10,9 +10,12 @@ use crate::content::ContentBlock;
 use crate::digest;
 use crate::event::Listener;
 use crate::event::{EventRef, Payloads, is_end};
+use crate::isolate::caught;
 use crate::redact::Pass;
 use crate::refusal::{Class, Code, Refusal};
+use crate::registry::RegisteredTool;
 use crate::result::{ArtifactRef, ToolResult, milliseconds};
+use crate::store::{Record, StoreError};
 use serde_json::{Map, Value, json};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -33,7 +36,7 @@ impl Context {
         self.0
             .shared
             .redactor
-            .pass(tool.and_then(|tool| tool.words.as_ref()))
+            .pass(tool.and_then(|tool| tool.redaction.as_ref()))
     }
 
     pub(super) fn record_started(&self, authorized: Authorized) -> Authorized {
@@ -41,7 +44,7 @@ impl Context {
             let mut arguments = authorized.arguments().clone();
             self.shared()
                 .redactor
-                .pass(authorized.tool().words.as_ref())
+                .pass(authorized.tool().redaction.as_ref())
                 .object(&mut arguments);
             fields([("args", Value::Object(arguments))])
         };
@@ -184,9 +187,43 @@ impl Context {
         self.record_own("artifact.stored", || object(artifact.to_json()));
     }
 
-    /// Whether anybody listens.
+    /// Whether events go anywhere.
     pub(super) fn is_read(&self) -> bool {
-        !self.listeners().is_empty()
+        !self.listeners().is_empty() || self.recorder().is_some()
+    }
+
+    /// The record; a dry run has none.
+    fn recorder(&self) -> Option<&Arc<dyn Record>> {
+        let record = self.0.shared.record.as_ref();
+        record.filter(|_| !self.is_rehearsed())
+    }
+
+    /// Appends an event to the record, before any listener hears of it. The first failure is kept:
+    /// it refuses a call with effects.
+    fn append(&self, event: &EventRef<'_>) {
+        if let Some(record) = self.recorder() {
+            let appended = caught(|| record.append(&event.to_event()));
+            let panicked = || Err(StoreError("the record panicked".to_owned()));
+            if let Err(error) = appended.unwrap_or_else(panicked) {
+                let _ = self.0.unrecorded.set(error);
+            }
+        }
+    }
+
+    /// Refuses a call with effects that the record does not have. Nothing may happen that nobody
+    /// can find later.
+    pub(super) fn refuse_if_unrecorded(&self, tool: &RegisteredTool) -> Result<(), Refusal> {
+        match self.0.unrecorded.get() {
+            Some(error) if !tool.effects.is_empty() => {
+                let message = format!(
+                    "`{}` may not run: the record cannot be written: {error}",
+                    tool.called()
+                );
+                let help = "a person must look at the store of the record";
+                Err(Refusal::new(Code::StoreFailed, message).help(help))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn listeners(&self) -> &[Listener] {
@@ -239,6 +276,7 @@ impl Context {
             &fields,
         );
         self.unless_ended(name, || {
+            self.append(&event);
             self.listeners()
                 .iter()
                 .for_each(|listener| listener.take(&event, self.ends().at))
@@ -287,6 +325,7 @@ impl Context {
             EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &whole);
         let until = self.ends().at;
         self.unless_ended(name, || {
+            self.append(&event);
             for listener in self.listeners() {
                 match listener.payloads() {
                     Payloads::LeftOut => listener.take(&event, until),

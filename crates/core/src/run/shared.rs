@@ -9,7 +9,7 @@ use crate::facts::FactsBySource;
 use crate::host::HostParts;
 use crate::outside::Outside;
 use crate::plan::{Site, Surroundings};
-use crate::redact::{Redactor, Values};
+use crate::redact::{Redactor, SecretValues};
 use crate::refusal::{Code, Refusal};
 use crate::registry::Catalogue;
 use crate::store::blob::{BlobStore, MemoryBlobs, SessionBlobs};
@@ -57,7 +57,7 @@ pub(crate) struct EngineBase {
     pub(crate) budget: Duration,
     pub(crate) secrets: Secrets,
     /// What must not leave, whichever version of the project learned it.
-    pub(crate) values: Arc<Values>,
+    pub(crate) values: Arc<SecretValues>,
     pub(crate) blobs: Arc<dyn BlobStore>,
     /// What workers found in scripts that have not changed since.
     pub(crate) facts: Arc<Mutex<FactsBySource>>,
@@ -174,14 +174,14 @@ impl Shared {
 
     /// What a session stored, without what the tool wants redacted.
     pub(super) fn session_blobs(&self, session: &str, tool: &str) -> SessionBlobs {
-        let words = self
+        let patterns = self
             .catalogue
             .find(tool)
-            .and_then(|tool| tool.words.clone());
+            .and_then(|tool| tool.redaction.clone());
         SessionBlobs::new(
             Arc::clone(&self.blobs),
             self.redactor.clone(),
-            words,
+            patterns,
             session,
         )
     }

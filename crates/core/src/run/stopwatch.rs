@@ -2,33 +2,21 @@
 
 use super::context::Context;
 use crate::result::ToolResult;
+use crate::stage::Stage;
 use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
-
-/// The stages. The writing of the first event is the beginning of the third.
-#[derive(Clone, Copy)]
-pub(super) enum Stage {
-    Admit,
-    Authorize,
-    Before,
-    Execute,
-    Finish,
-}
-
-/// Their names, in order.
-const STAGES: [&str; 5] = ["admit", "authorize", "before", "execute", "finish"];
 
 /// It does not look at the clock when nobody listens.
 pub(super) struct Stopwatch {
     started: Option<Instant>,
-    ended: [Option<Instant>; STAGES.len()],
+    ended: [Option<Instant>; Stage::ALL.len()],
 }
 
 impl Stopwatch {
     pub(super) fn start(ctx: &Context) -> Self {
         Self {
             started: ctx.is_read().then(|| ctx.started().into_std()),
-            ended: [None; STAGES.len()],
+            ended: [None; Stage::ALL.len()],
         }
     }
 
@@ -48,10 +36,13 @@ impl Stopwatch {
     pub(super) fn to_json(&self) -> Value {
         let milliseconds = |time: Duration| (time.as_secs_f64() * 1e9).round() / 1e6;
         let mut last = self.started;
-        let taken = STAGES.iter().zip(self.ended).filter_map(|(stage, ended)| {
-            let time = ended? - last.replace(ended?)?;
-            Some(((*stage).to_owned(), Value::from(milliseconds(time))))
-        });
+        let taken = Stage::ALL
+            .iter()
+            .zip(self.ended)
+            .filter_map(|(stage, ended)| {
+                let time = ended? - last.replace(ended?)?;
+                Some((stage.word().to_owned(), Value::from(milliseconds(time))))
+            });
         taken.collect::<Map<_, _>>().into()
     }
 }

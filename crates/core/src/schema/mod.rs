@@ -1,22 +1,23 @@
-//! JSON Schemas: of Rust types, and compiled once.
+//! JSON Schemas: those of Rust types, and compiled ones.
 
+mod flat;
+mod mention;
 mod numbers;
-mod quick;
-mod shown;
 
 use crate::depth::deeper_than;
+use flat::FlatSchema;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
-use quick::Quick;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
-use shown::decoded;
-pub(crate) use shown::shows;
+use mention::decoded;
+pub(crate) use mention::mentions;
 
-/// Compiles a schema of draft 2020-12: patterns in linear time, no references that leave the schema.
+/// Compiles a schema of draft 2020-12. Patterns run in linear time; references must stay within the
+/// schema.
 pub(crate) fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     options().build(schema)
 }
@@ -28,7 +29,7 @@ fn options() -> jsonschema::ValidationOptions<'static> {
         .offline()
 }
 
-/// Whatever has a JSON Schema: JSON itself, or a Rust type by [`of`].
+/// Something with a JSON Schema: JSON itself, or a Rust type by [`of`].
 pub trait Schema {
     /// The schema.
     fn schema(&self) -> Value;
@@ -42,21 +43,21 @@ impl Schema for Value {
 
 /// The schema of a Rust type. Made by [`of`].
 #[derive(Clone, Copy, Debug)]
-pub struct Of<T>(PhantomData<fn() -> T>);
+pub struct TypeSchema<T>(PhantomData<fn() -> T>);
 
 /// The schema of a Rust type.
 #[must_use]
-pub fn of<T: JsonSchema>() -> Of<T> {
-    Of(PhantomData)
+pub fn of<T: JsonSchema>() -> TypeSchema<T> {
+    TypeSchema(PhantomData)
 }
 
-impl<T: JsonSchema> Schema for Of<T> {
+impl<T: JsonSchema> Schema for TypeSchema<T> {
     fn schema(&self) -> Value {
         of_type::<T>()
     }
 }
 
-/// The schema of a type, without the words that are about the type and not about its values.
+/// The schema of a type, without keywords about the type itself.
 pub(crate) fn of_type<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -72,7 +73,7 @@ pub(crate) fn of_type<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Whether a schema says that its values are objects.
+/// Whether the values of a schema are objects.
 pub(crate) fn is_of_objects(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object")
 }
@@ -83,30 +84,30 @@ pub struct CompiledSchema {
     /// The schema itself.
     pub value: Value,
     validator: Validator,
-    /// The same schema, where it is flat.
-    quick: Option<Quick>,
-    /// Whether anything is filled in for what was left out.
+    /// The same schema, if it is flat.
+    flat: Option<FlatSchema>,
+    /// Whether it declares defaults.
     has_defaults: bool,
-    /// Whether it says integer anywhere, or a number of so many bits.
+    /// Whether it says `integer` anywhere, or a number `format` with a width.
     has_numbers: bool,
-    /// How deep values may nest, where checking deeper ones could take for ever.
+    /// How deep values may nest, if checking deeper ones could take exponential time.
     max_depth: Option<usize>,
 }
 
-/// One way in which a value does not fit.
+/// A fault of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// JSON Pointer into the value; empty for the value itself.
     pub path: String,
-    /// What is wrong, in words.
+    /// What is wrong.
     pub message: String,
 }
 
-/// Violations reported at most; a model mends a few at a time.
+/// Violations that are reported. A model fixes a few at a time.
 const MAX_VIOLATIONS: usize = 8;
 
 impl CompiledSchema {
-    /// Compiles a schema; the error says where it is wrong.
+    /// Compiles a schema; the error says where it is invalid.
     pub fn new(value: Value) -> Result<Self, String> {
         let validator = compile(&value).map_err(|error| match error.instance_path().as_str() {
             "" => error.to_string(),
@@ -115,42 +116,41 @@ impl CompiledSchema {
         let max_depth = recursive_depth(&value);
         let mut has_defaults = false;
         each_default(&value, "", &mut |_, _| has_defaults = true);
-        let quick = Quick::of(&value);
+        let flat = FlatSchema::of(&value);
         let has_numbers = numbers::mentioned(&value);
         Ok(Self {
             value,
             validator,
-            quick,
+            flat,
             has_defaults,
             has_numbers,
             max_depth,
         })
     }
 
-    /// What is wrong with arguments; nothing when they fit. Integers are written as such then, however they were sent.
-    pub(crate) fn settle(&self, value: &mut Value) -> Vec<Violation> {
-        if self.is_quick(value) {
+    /// The faults of arguments. If there are none, integers are rewritten as such, however they
+    /// were sent.
+    pub(crate) fn normalize(&self, value: &mut Value) -> Vec<Violation> {
+        if self.fits_flat(value) {
             return Vec::new();
         }
         let violations = self.violations(value);
         if violations.is_empty() && self.has_numbers {
-            numbers::settle(&self.value, value)
+            numbers::normalize(&self.value, value)
         } else {
             violations
         }
     }
 
-    /// Whether it surely fits, integers and all.
-    fn is_quick(&self, value: &Value) -> bool {
-        self.quick
-            .as_ref()
-            .is_some_and(|quick| quick.accepts(value))
+    /// Whether it certainly fits, including its integers.
+    fn fits_flat(&self, value: &Value) -> bool {
+        self.flat.as_ref().is_some_and(|flat| flat.accepts(value))
     }
 
-    /// What is wrong with `value`; nothing when it fits.
+    /// The faults of `value`; empty if it fits.
     #[must_use]
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
-        if self.is_quick(value) {
+        if self.fits_flat(value) {
             return Vec::new();
         }
         if let Some(most) = self.max_depth.filter(|most| deeper_than(value, *most)) {
@@ -170,25 +170,25 @@ impl CompiledSchema {
             .take(MAX_VIOLATIONS)
             .map(|error| Violation {
                 path: place(&error),
-                message: said(&error),
+                message: message(&error),
             })
             .collect()
     }
 
-    /// Fills in defaults that the schema declares for absent properties, at every level of declared objects.
+    /// Fills in the defaults of absent properties, at every level of declared objects.
     pub fn apply_defaults(&self, arguments: &mut Map<String, Value>) {
         if self.has_defaults {
             defaults(&self.value, arguments);
         }
     }
 
-    /// The schema of one property of the top level.
+    /// The schema of a property at the top level.
     #[must_use]
     pub fn property(&self, name: &str) -> Option<&Value> {
         self.value.get("properties")?.get(name)
     }
 
-    /// The properties of the top level, in order.
+    /// The properties at the top level, in order.
     pub fn properties(&self) -> impl Iterator<Item = &str> {
         self.value
             .get("properties")
@@ -198,7 +198,7 @@ impl CompiledSchema {
     }
 }
 
-/// Where the value is wrong; for something missing, where it should be.
+/// Where the fault is; for something missing, where it should be.
 fn place(error: &ValidationError<'_>) -> String {
     let path = error.instance_path().to_string();
     match error.kind() {
@@ -209,16 +209,17 @@ fn place(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// What a reference inside of a schema leads to, if a path says where.
+/// The target of a reference by path within the schema.
 fn within<'a>(schema: &'a Value, reference: &str) -> Option<&'a Value> {
     schema.pointer(&decoded(reference.strip_prefix('#')?))
 }
 
-/// Steps that checking one value against a recursive schema may take.
+/// Steps for checking one value against a recursive schema.
 const MAX_STEPS: f64 = 100_000.0;
 
-/// A schema that refers to itself can apply itself several times to the same part of a value, and then each level multiplies the
-/// work. Such a schema is only used to a depth at which even the worst case ends soon.
+/// A schema that refers to itself may apply itself several times to the same part of a value, so
+/// that each level multiplies the work. Such a schema is limited to a depth at which even the worst
+/// case ends soon.
 fn recursive_depth(schema: &Value) -> Option<usize> {
     let mut targets = Vec::new();
     references(schema, &mut targets);
@@ -248,7 +249,8 @@ fn references<'a>(schema: &'a Value, found: &mut Vec<&'a str>) {
     }
 }
 
-/// Whether what `from` refers to leads, through further references, to `goal`. What cannot be followed counts as leading anywhere.
+/// Whether `from` leads, through further references, to `goal`. A reference that cannot be followed
+/// counts as leading anywhere.
 fn reaches<'a>(schema: &'a Value, from: &'a str, goal: &str, seen: &mut Vec<&'a str>) -> bool {
     if seen.contains(&from) {
         return false;
@@ -279,12 +281,12 @@ fn each_default<'a>(schema: &'a Value, path: &str, each: &mut impl FnMut(&str, &
     }
 }
 
-/// A name as a part of a JSON Pointer.
+/// A name as part of a JSON Pointer.
 pub(crate) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Where in a schema a default stands that would be filled in and does not fit, and what is wrong with it.
+/// The first default that would be filled in and does not fit.
 pub(crate) fn unfit_default(schema: &Value) -> Option<Violation> {
     let mut found = Vec::new();
     each_default(schema, "", &mut |path, property| {
@@ -299,9 +301,9 @@ pub(crate) fn unfit_default(schema: &Value) -> Option<Violation> {
                 .ok()?
                 .validate(&property["default"])
                 .err()
-                .map(|error| said(&error))
+                .map(|error| message(&error))
         } else {
-            // What it refers to is in the whole schema.
+            // References resolve against the whole schema.
             let parts = whole
                 .get_or_insert_with(|| options().build_map(schema).ok())
                 .as_ref()?;
@@ -309,7 +311,7 @@ pub(crate) fn unfit_default(schema: &Value) -> Option<Violation> {
                 .get(&format!("#{path}"))?
                 .validate(&property["default"])
                 .err()
-                .map(|error| said(&error))
+                .map(|error| message(&error))
         };
         error.map(|message| Violation {
             path: format!("{path}/default"),
@@ -331,9 +333,9 @@ fn defaults(schema: &Value, arguments: &mut Map<String, Value>) {
     }
 }
 
-/// What a validator says. It quotes the offending value and the names in it, and huge ones must not flood the answer; nor is a part of them quoted,
-/// because what must not leave a call is only found whole.
-fn said(error: &ValidationError<'_>) -> String {
+/// The message of the validator. It quotes the value and its names, so that huge ones would flood
+/// the answer; they are not quoted in part either, because redaction needs the whole of a secret.
+fn message(error: &ValidationError<'_>) -> String {
     const MAX: usize = 400;
     let fits = |message: &String| message.len() <= MAX;
     let whole = Some(error.to_string()).filter(fits);

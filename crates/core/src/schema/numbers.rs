@@ -1,22 +1,22 @@
-//! Numbers. JSON Schema calls `1.0` and `1e3` integers, so that is what they become where a schema says integer; a `format` of so many bits
-//! is a bound, because whoever reads the arguments into a type has no more.
+//! Numbers. JSON Schema calls `1.0` and `1e3` integers, so they become integers where a schema says
+//! so. A `format` with a width is a bound, because the type that reads the argument is no wider.
 
 use super::{Violation, escaped, within};
 use crate::number::is_integer;
 use regex::Regex;
 use serde_json::{Map, Number, Value};
 
-/// Schemas that one value may be held against. One that refers to itself could go on for ever.
+/// Schemas that one value is checked against. A recursive one could go on without end.
 const MAX_STEPS: usize = 1_000_000;
-/// Schemas that are applied to the same value, one inside the other.
+/// Schemas applied to the same value, one inside the other.
 const MAX_HOPS: usize = 16;
 /// Digits that an exponent may stand for.
 const MAX_DIGITS: usize = 400;
 
-/// The `format` of numbers that are read into 32 bits.
+/// The `format` of 32-bit floats.
 const FLOAT: &str = "float";
 
-/// Whether a schema anywhere says integer, or a number of so many bits.
+/// Whether a schema says `integer` anywhere, or a number `format` with a width.
 pub(super) fn mentioned(schema: &Value) -> bool {
     let is_one = |keyword: &str, value: &Value| {
         keyword == "type" && is_said(value) || keyword == "format" && value == FLOAT
@@ -30,19 +30,19 @@ pub(super) fn mentioned(schema: &Value) -> bool {
     }
 }
 
-/// Writes integers as such in a value that fits, and finds numbers that are wider than their `format`.
-pub(super) fn settle(schema: &Value, value: &mut Value) -> Vec<Violation> {
+/// Rewrites the integers of a valid value, and finds numbers that are wider than their `format`.
+pub(super) fn normalize(schema: &Value, value: &mut Value) -> Vec<Violation> {
     let mut walk = Walk {
         root: schema,
         steps: MAX_STEPS,
         path: String::new(),
         found: Vec::new(),
     };
-    walk.go(schema, value, Certain::Yes, 0);
+    walk.go(schema, value, Certainty::Yes, 0);
     walk.found
 }
 
-/// The least and the most of an integer `format`.
+/// The range of an integer `format`.
 pub(super) fn width(format: &str) -> Option<(i128, i128)> {
     Some(match format {
         "int8" => (i8::MIN.into(), i8::MAX.into()),
@@ -57,9 +57,9 @@ pub(super) fn width(format: &str) -> Option<(i128, i128)> {
     })
 }
 
-/// Whether a schema surely counts, or is one of several that may.
+/// Whether a schema certainly applies, or is one of several alternatives.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Certain {
+enum Certainty {
     Yes,
     No,
 }
@@ -72,7 +72,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn go(&mut self, schema: &'a Value, value: &mut Value, certain: Certain, hops: usize) {
+    fn go(&mut self, schema: &'a Value, value: &mut Value, certain: Certainty, hops: usize) {
         let Some(keywords) = schema.as_object() else {
             return;
         };
@@ -110,23 +110,23 @@ impl<'a> Walk<'a> {
                     let certain = if branches.len() == 1 {
                         certain
                     } else {
-                        Certain::No
+                        Certainty::No
                     };
                     branches
                         .into_iter()
                         .for_each(|one| self.go(one, value, certain, hops + 1));
                 }
-                "then" | "else" => self.go(more, value, Certain::No, hops + 1),
+                "then" | "else" => self.go(more, value, Certainty::No, hops + 1),
                 _ => {}
             }
         }
     }
 
-    fn number(&mut self, keywords: &Map<String, Value>, number: &mut Number, certain: Certain) {
+    fn number(&mut self, keywords: &Map<String, Value>, number: &mut Number, certain: Certainty) {
         let format = keywords
             .get("format")
             .and_then(Value::as_str)
-            .filter(|_| certain == Certain::Yes);
+            .filter(|_| certain == Certainty::Yes);
         if !keywords.get("type").is_some_and(is_said) {
             let most = f64::from(f32::MAX);
             if format == Some(FLOAT) && !number.as_f64().is_some_and(|number| number.abs() <= most)
@@ -162,7 +162,7 @@ impl<'a> Walk<'a> {
         });
     }
 
-    fn items(&mut self, keywords: &'a Map<String, Value>, items: &mut [Value], certain: Certain) {
+    fn items(&mut self, keywords: &'a Map<String, Value>, items: &mut [Value], certain: Certainty) {
         let first = keywords.get("prefixItems").and_then(Value::as_array);
         let rest = keywords.get("items");
         for (index, item) in items.iter_mut().enumerate() {
@@ -176,7 +176,7 @@ impl<'a> Walk<'a> {
         &mut self,
         keywords: &'a Map<String, Value>,
         map: &mut Map<String, Value>,
-        certain: Certain,
+        certain: Certainty,
     ) {
         let named = keywords.get("properties").and_then(Value::as_object);
         let patterns: Vec<(Regex, &'a Value)> = keywords
@@ -205,7 +205,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn inside(&mut self, name: &str, schema: &'a Value, value: &mut Value, certain: Certain) {
+    fn inside(&mut self, name: &str, schema: &'a Value, value: &mut Value, certain: Certainty) {
         let outer = self.path.len();
         self.path.push('/');
         self.path.push_str(&escaped(name));
@@ -224,7 +224,7 @@ fn is_said(kind: &Value) -> bool {
     }
 }
 
-/// The digits of a number that is whole, however it is written.
+/// The digits of a whole number, however it is written.
 fn whole(text: &str) -> Option<String> {
     let (sign, text) = text
         .strip_prefix('-')

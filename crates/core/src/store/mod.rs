@@ -7,7 +7,7 @@ mod session;
 
 pub use memory::{MemoryStore, Metrics};
 pub(crate) use memory::{number, weight};
-pub use record::{Head, Record, StoreError};
+pub use record::{Head, MemoryRecord, Record, StoreError};
 pub(crate) use session::{Admission, Session, Sessions, Stores};
 
 use serde_json::{Map, Value};

@@ -1,6 +1,7 @@
 //! The record: what happened, kept.
 
 use crate::event::Event;
+use std::sync::{Mutex, PoisonError};
 
 /// Keeps events, in the order they are appended. The one place that drives a call appends its
 /// events here before anything depends on them; sinks only listen.
@@ -21,3 +22,46 @@ pub struct Head {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct StoreError(pub String);
+
+/// A record in memory, for tests and for hosts without a disk. When it is full it takes no more,
+/// and calls with effects are refused.
+#[derive(Debug)]
+pub struct MemoryRecord {
+    events: Mutex<Vec<Event>>,
+    most: usize,
+}
+
+impl MemoryRecord {
+    /// A record of so many events.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
+        Self {
+            events: Mutex::default(),
+            most,
+        }
+    }
+
+    /// The events so far.
+    #[must_use]
+    pub fn events(&self) -> Vec<Event> {
+        self.events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl Record for MemoryRecord {
+    fn append(&self, event: &Event) -> Result<Head, StoreError> {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if events.len() >= self.most {
+            return Err(StoreError(format!(
+                "the record is full, with {} events",
+                self.most
+            )));
+        }
+        events.push(event.clone());
+        let sequence = u64::try_from(events.len()).unwrap_or(u64::MAX);
+        Ok(Head { sequence })
+    }
+}

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use tiktoken::CoreBpe;
 
-/// The context that tools share with everything else a model reads.
+/// The context of a model, which tools share with everything else it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Its size in tokens.
@@ -19,11 +19,11 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// What most models take today.
+    /// The context of most models today.
     pub const DEFAULT: u64 = 200_000;
-    /// A smaller context is a mistake in the number.
+    /// A smaller number is a mistake.
     pub const LEAST: u64 = 1000;
-    /// One text may take one part in so many.
+    /// One text may take this fraction (one part in so many) of the context.
     const PARTS: u64 = 50;
 
     /// The most tokens of one description or one schema.
@@ -36,21 +36,21 @@ impl Budget {
 /// A count of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tokens {
-    /// So many.
+    /// Exactly this many.
     Exactly(usize),
-    /// The beginning alone has so many.
+    /// At least this many; the rest was not counted.
     AtLeast(usize),
 }
 
-/// Of OpenAI's public vocabularies the one that is quicker to unpack, and unpacked when a text asks for it: which model will read a surface
-/// is not known, and for a share of a context they agree well enough.
+/// The OpenAI vocabulary that is quicker to unpack, unpacked on first use. The model that will read
+/// a surface is unknown, and for a share of a context the vocabularies agree well enough.
 static VOCABULARY: LazyLock<CoreBpe> = LazyLock::new(tiktoken::encoding::cl100k_base);
 
 /// No token of the vocabulary has more bytes.
 const LONGEST: usize = 128;
 
-/// How many tokens a text is, when those are more than `most`. A token has a byte at least, so a text of few bytes is not even counted, and
-/// of one of very many bytes only as much as decides.
+/// How many tokens a text has, if more than `most`. A token has at least one byte, so a short text
+/// is not counted at all, and a very long one only as far as needed.
 pub(super) fn beyond(text: &str, most: usize) -> Option<Tokens> {
     if text.len() <= most {
         return None;

@@ -6,7 +6,7 @@ use crate::span::Place;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// A tool as it is declared, with what is known about it.
+/// A declared tool, with what is known about it.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
     /// Its name.
@@ -14,32 +14,32 @@ pub struct Entry<'a> {
     /// Other names under which models may know it.
     pub other_names: Vec<Cow<'a, str>>,
     /// Whether a model is told about it.
-    pub standing: Standing,
-    /// What a model reads; absent when nobody wrote anything.
+    pub status: ToolStatus,
+    /// What a model reads; absent without a description.
     pub description: Option<Cow<'a, str>>,
-    /// The schema of its arguments; absent when nothing says what they are.
+    /// The schema of its arguments; absent if none is declared.
     pub schema: Option<Cow<'a, Value>>,
-    /// What its author, or its script, says about it.
-    pub annotated: Annotated,
+    /// Whether its author or its script says what it does.
+    pub annotated: AnnotationSource,
     /// The annotations that were written.
     pub annotations: Cow<'a, Annotations>,
-    /// What it does, where that is known.
+    /// Its effects, if known.
     pub effects: Option<Effects>,
     /// What runs it.
     pub executor: Executor,
     /// Whether a model learns of it only by searching.
     pub deferred: bool,
-    /// Its cap on one call in milliseconds; absent where a surface cannot say, as in JSON.
+    /// Its cap on one call in milliseconds; absent if the surface's format has none, as in JSON.
     pub timeout_ms: Option<u64>,
-    /// Where its name stands.
+    /// The place of its name.
     pub place: Option<Place>,
-    /// Where some of its fields stand.
+    /// The places of some of its fields.
     pub fields: Vec<(&'static str, Place)>,
 }
 
 /// Whether a tool is active.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ToolStatus {
     /// A model is told about it.
     Active,
     /// Policy leaves it out, for this reason.
@@ -48,25 +48,25 @@ pub enum Standing {
     Broken(String),
 }
 
-/// Whether anything says what a tool does.
+/// Who says what a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Annotated {
-    /// Its author does.
+pub enum AnnotationSource {
+    /// Its author.
     Written,
-    /// Its author does, in a word that nobody knows, which was reported.
+    /// Its author does, in an unknown word, which was reported.
     Unreadable,
-    /// Its script does.
+    /// Its script.
     Inferred,
-    /// Nothing does.
+    /// No one.
     Missing,
 }
 
 /// What runs a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executor {
-    /// Something that is known.
+    /// A known executor.
     Known,
-    /// Whoever gave this list: a provider, or a server.
+    /// The origin of the list: a provider or a server.
     Elsewhere,
     /// Nothing.
     Missing,
@@ -76,20 +76,20 @@ impl Entry<'_> {
     /// Whether a model is told about it.
     #[must_use]
     pub fn is_active(&self) -> bool {
-        self.standing == Standing::Active
+        self.status == ToolStatus::Active
     }
 
-    /// How far it goes, where that is known.
+    /// Its side-effect level, if known.
     #[must_use]
     pub fn level(&self) -> Option<Level> {
         self.effects.map(Level::of)
     }
 
-    /// What it is: as written, or as its effects say.
+    /// Its kind: as written, or by its effects.
     #[must_use]
     pub fn kind(&self) -> Option<&str> {
         let inferred = || {
-            (self.annotated == Annotated::Inferred && self.effects == Some(Effects::READ))
+            (self.annotated == AnnotationSource::Inferred && self.effects == Some(Effects::READ))
                 .then_some("read")
         };
         self.annotations.kind.as_deref().or_else(inferred)
@@ -117,7 +117,7 @@ impl Entry<'_> {
             .map(|(name, schema)| (name.as_str(), schema))
     }
 
-    /// The names that its schema demands.
+    /// The names that its schema requires.
     pub fn required(&self) -> impl Iterator<Item = &str> {
         let listed = self
             .schema
@@ -144,7 +144,7 @@ impl Entry<'_> {
             || self.has_parameter(key)
     }
 
-    /// Whether the schema takes arguments that it does not name beside its own properties.
+    /// Whether the schema accepts arguments beyond its own properties.
     #[must_use]
     pub fn takes_others(&self) -> bool {
         let elsewhere = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
@@ -175,7 +175,7 @@ impl Entry<'_> {
     }
 }
 
-/// What spellings of effects say together; nothing when none says enough.
+/// The effects that all spellings together declare; `None` if they do not say enough.
 pub(crate) fn stated(declared: &[DeclaredEffects]) -> Option<Effects> {
     let (mut exactly, mut at_least, mut without) = (None, Effects::NONE, Effects::NONE);
     for spelling in declared {
@@ -189,10 +189,10 @@ pub(crate) fn stated(declared: &[DeclaredEffects]) -> Option<Effects> {
     let said = match exactly {
         Some(exactly) => exactly | at_least,
         None if !at_least.is_empty() => at_least,
-        // A tool that changes nothing reads, whatever it reads.
+        // A tool that changes nothing reads something.
         None => return without.contains(changes).then_some(Effects::READ),
     };
-    // What destroys changes something: files, unless more is said.
+    // A destructive tool changes something: files, unless it says otherwise.
     Some(if said.contains(Effects::DESTRUCTIVE) && !said.changes() {
         said | Effects::READ | Effects::WRITE
     } else {

@@ -6,29 +6,30 @@ use serde::de::IgnoredAny;
 use serde_json::Number;
 use std::collections::HashMap;
 
-/// What was read, and each key that an object has twice: of those the last counts.
+/// The value, and each key that an object has twice, of which the last counts.
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) root: Node,
     pub(super) duplicates: Vec<Key>,
 }
 
-/// What is wrong with a text that is no JSON, and where.
+/// Why a text is not JSON, and where.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct NotJson {
+pub(super) struct JsonError {
     pub(super) message: String,
     pub(super) at: usize,
 }
 
-/// What is nested deeper is no surface: a reader that follows it would run out of stack.
+/// A surface is never nested deeper, and a recursive reader would run out of stack.
 const MAX_DEPTH: usize = 128;
 
 /// Reads a text that is one JSON value.
-pub(super) fn parse(text: &str) -> Result<Document, NotJson> {
+pub(super) fn parse(text: &str) -> Result<Document, JsonError> {
     let mark = text.len() - text.strip_prefix('\u{feff}').unwrap_or(text).len();
-    // The grammar is serde's, which counts no depth while it builds nothing; the tree below adds places, and is bounded.
+    // serde checks the grammar, without a depth limit because it builds nothing; the tree below
+    // adds places, and is bounded.
     if let Err(problem) = serde_json::from_str::<IgnoredAny>(&text[mark..]) {
-        return Err(NotJson {
+        return Err(JsonError {
             at: mark + offset(&text[mark..], problem.line(), problem.column()),
             message: words(&problem),
         });
@@ -46,7 +47,7 @@ pub(super) fn parse(text: &str) -> Result<Document, NotJson> {
         } else {
             "a value was expected".to_owned()
         };
-        NotJson {
+        JsonError {
             message,
             at: tree.at,
         }

@@ -1,17 +1,16 @@
-//! What a rule over surfaces is given, and where it puts what it finds.
+//! What a surface rule checks, and where it records its findings.
 
-use super::mention::{AliasUse, Names, Scanned, Use, scan};
-use super::{Constraint, Entry, From, Pattern, Role, Surface, Text, ToolSearch};
+use super::mention::{AliasUse, DeclaredNames, NameUse, ScannedText, scan};
+use super::{Constraint, Entry, Pattern, PolicyOrigin, Role, Surface, Text, ToolSearch};
 use crate::artifact::problem::quoted;
-use crate::check::subject::one_line;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, one_line};
 use crate::nearest::nearest;
 use crate::span::{Place, Span};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
-/// A surface with what every rule would otherwise work out again.
+/// A surface, with what several rules need worked out once.
 pub struct Subject<'a> {
     /// The surface.
     pub surface: &'a Surface<'a>,
@@ -19,20 +18,20 @@ pub struct Subject<'a> {
     pub active: HashMap<&'a str, &'a Entry<'a>>,
     /// What the texts say.
     pub mentions: Mentions<'a>,
-    /// What no call of comes through.
-    denied: Denied<'a>,
-    /// How many suggestions were asked for.
+    /// The tools whose every call is denied.
+    denied: DeniedNames<'a>,
+    /// How many suggestions were made.
     suggestions: Cell<u32>,
 }
 
-/// The approval patterns that deny, so that names are looked up and only globs are gone through.
+/// The approval patterns that deny: names in a set, and globs to try one by one.
 #[derive(Default)]
-struct Denied<'a> {
+struct DeniedNames<'a> {
     names: HashSet<&'a str>,
     globs: Vec<&'a Pattern>,
 }
 
-impl<'a> Denied<'a> {
+impl<'a> DeniedNames<'a> {
     fn of(surface: &'a Surface<'a>) -> Self {
         let mut denied = Self::default();
         for approval in surface
@@ -58,23 +57,24 @@ impl<'a> Denied<'a> {
 #[derive(Default)]
 pub struct Mentions<'a> {
     /// Names that no tool has.
-    pub unknown: Vec<Said<'a>>,
+    pub unknown: Vec<Mention<'a>>,
     /// Tools that are declared and not active.
-    pub inactive: Vec<Said<'a>>,
-    /// Deferred tools, while nothing finds them.
-    pub deferred: Vec<Said<'a>>,
-    /// Other names of arguments, with the tool, and whether those calls give the argument under a second name as well.
-    pub aliases: Vec<(&'a Entry<'a>, Said<'a>, bool)>,
+    pub inactive: Vec<Mention<'a>>,
+    /// Deferred tools, while tool search is off.
+    pub deferred: Vec<Mention<'a>>,
+    /// Aliases of arguments, with the tool, and whether those calls also give the argument under a
+    /// second name.
+    pub aliases: Vec<(&'a Entry<'a>, Mention<'a>, bool)>,
     /// Fences that are never closed.
     pub fences: Vec<Option<Place>>,
-    /// Markers that cannot mean anything, and why.
+    /// Markers that do not work, and why.
     pub odd_markers: Vec<(Option<Place>, String)>,
     /// Markers that silence nothing.
     pub unused_markers: Vec<Option<Place>>,
 }
 
-/// Something that texts say, once or more.
-pub struct Said<'a> {
+/// A name that texts mention, once or more.
+pub struct Mention<'a> {
     /// The name.
     pub name: Cow<'a, str>,
     /// The tool it is of.
@@ -93,7 +93,7 @@ impl<'a> Subject<'a> {
             surface,
             active,
             mentions: Mentions::of(surface),
-            denied: Denied::of(surface),
+            denied: DeniedNames::of(surface),
             suggestions: Cell::new(0),
         }
     }
@@ -107,7 +107,8 @@ impl<'a> Subject<'a> {
         )
     }
 
-    /// "Did you mean": the closest of these. Comparing is slow, so only the first findings get it; whoever has more made another mistake.
+    /// "Did you mean": the closest of these. Comparing is slow, so only the first findings get a
+    /// suggestion; with many findings the mistake is another one.
     #[must_use]
     pub fn closest<'k>(
         &self,
@@ -124,8 +125,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Whether a model can ever get an answer of this tool: what is deferred while nothing searches is never seen, and what is denied
-    /// never runs.
+    /// Whether a model can ever get a result from this tool: not if it is deferred while tool
+    /// search is off, or if its every call is denied.
     #[must_use]
     pub fn is_usable(&self, entry: &Entry<'_>) -> bool {
         let hidden = entry.deferred && self.surface.tool_search == ToolSearch::Off;
@@ -142,7 +143,7 @@ impl<'a> Subject<'a> {
         self.surface
             .policies
             .iter()
-            .filter(|policy| policy.from == From::Here)
+            .filter(|policy| policy.origin == PolicyOrigin::Local)
             .flat_map(|policy| &policy.constraints)
     }
 
@@ -171,13 +172,13 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Gathers what is said under one key, in the order it is first said.
-struct Gathered<'a, K> {
+/// Groups mentions by key, in the order of their first mention.
+struct MentionsByKey<'a, K> {
     by_key: HashMap<K, usize>,
-    said: Vec<(K, Said<'a>)>,
+    said: Vec<(K, Mention<'a>)>,
 }
 
-impl<'a, K: Clone + Eq + std::hash::Hash> Gathered<'a, K> {
+impl<'a, K: Clone + Eq + std::hash::Hash> MentionsByKey<'a, K> {
     fn new() -> Self {
         Self {
             by_key: HashMap::new(),
@@ -195,7 +196,7 @@ impl<'a, K: Clone + Eq + std::hash::Hash> Gathered<'a, K> {
         let index = *self.by_key.entry(key.clone()).or_insert_with(|| {
             self.said.push((
                 key,
-                Said {
+                Mention {
                     name,
                     tool,
                     places: Vec::new(),
@@ -206,14 +207,14 @@ impl<'a, K: Clone + Eq + std::hash::Hash> Gathered<'a, K> {
         self.said[index].1.places.extend(place);
     }
 
-    fn into_said(self) -> Vec<Said<'a>> {
+    fn into_said(self) -> Vec<Mention<'a>> {
         self.said.into_iter().map(|(_, said)| said).collect()
     }
 }
 
 impl<'a> Mentions<'a> {
     fn of(surface: &'a Surface<'a>) -> Self {
-        let mut names = Names::default();
+        let mut names = DeclaredNames::default();
         for (index, entry) in surface.tools.iter().enumerate() {
             names.add(&entry.name, index);
         }
@@ -229,8 +230,8 @@ impl<'a> Mentions<'a> {
                 .for_each(|(alias, canonical)| names.add_alias(index, alias, canonical));
         }
         let mut mentions = Self::default();
-        let [mut unknown, mut inactive, mut deferred] = [(); 3].map(|()| Gathered::new());
-        let mut aliases = Gathered::new();
+        let [mut unknown, mut inactive, mut deferred] = [(); 3].map(|()| MentionsByKey::new());
+        let mut aliases = MentionsByKey::new();
         for text in surface.texts.iter().filter(|text| text.role != Role::Value) {
             let scanned = scan(&text.words, &names, surface.fences);
             let mut used = HashSet::new();
@@ -238,7 +239,7 @@ impl<'a> Mentions<'a> {
                 let name = named(text, found);
                 let tool = names.find(&name).and_then(|index| surface.tools.get(index));
                 let gathered = match tool {
-                    // Whoever searches for tools has this one.
+                    // Tool search itself is a declared tool.
                     None if surface.tool_search == ToolSearch::On && name == "tool_search" => {
                         continue;
                     }
@@ -284,7 +285,7 @@ impl<'a> Mentions<'a> {
         mentions
     }
 
-    fn add_odd(&mut self, text: &Text<'_>, scanned: &Scanned, used: &HashSet<usize>) {
+    fn add_odd(&mut self, text: &Text<'_>, scanned: &ScannedText, used: &HashSet<usize>) {
         self.fences
             .extend(scanned.unclosed_fence.map(|span| text.place(span)));
         self.odd_markers.extend(
@@ -302,8 +303,8 @@ impl<'a> Mentions<'a> {
     }
 }
 
-/// The name that is used, for as long as the surface is there.
-fn named<'t>(text: &'t Text<'_>, found: &Use) -> Cow<'t, str> {
+/// The name that is used, borrowed from the surface if possible.
+fn named<'t>(text: &'t Text<'_>, found: &NameUse) -> Cow<'t, str> {
     match &found.decoded {
         Some(decoded) => Cow::Owned(decoded.to_string()),
         None => Cow::Borrowed(
@@ -314,7 +315,7 @@ fn named<'t>(text: &'t Text<'_>, found: &Use) -> Cow<'t, str> {
     }
 }
 
-/// Names for a message; of many the first.
+/// Names for a message; only the first of many.
 pub(super) fn listed(names: &[&str]) -> String {
     const MOST: usize = 8;
     let shown: Vec<String> = names.iter().take(MOST).map(|name| quoted(name)).collect();
@@ -326,7 +327,7 @@ pub(super) fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Collects what rules find.
+/// Collects the findings of rules.
 #[derive(Debug, Default)]
 pub struct Findings {
     found: Vec<Diagnostic>,

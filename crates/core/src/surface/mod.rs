@@ -1,5 +1,5 @@
-//! The surface: the tools active here, under this policy, with these prompts. Made from a project or from JSON, and checked before a token
-//! is spent.
+//! The surface: the tools active here, under this policy, with these prompts. Made from a project
+//! or from JSON, and checked before a token is spent.
 
 mod budget;
 mod entry;
@@ -18,16 +18,15 @@ mod tests;
 pub use crate::pattern::{Pattern, Separator};
 pub use budget::Budget;
 pub(crate) use entry::stated;
-pub use entry::{Annotated, Entry, Executor, Standing};
+pub use entry::{AnnotationSource, Entry, Executor, ToolStatus};
 pub use judge::{Findings, Subject};
 pub use mention::Fences;
 pub use read::{read, read_text};
 pub use report::Report;
-pub use text::{Home, Role, Text};
-pub(crate) use words::{What, words};
+pub use text::{Role, Text, TextOrigin};
+pub(crate) use words::{SchemaText, words};
 
 use crate::artifact::root::{Capabilities, Ceiling};
-use crate::check::{Check, RULES};
 use crate::diagnostic::Diagnostic;
 use crate::span::Place;
 
@@ -36,30 +35,30 @@ use crate::span::Place;
 pub struct Surface<'a> {
     /// Every declared tool, active or not.
     pub tools: Vec<Entry<'a>>,
-    /// The policies, the strictest of which counts: of the project and of what stands above it.
+    /// The policies of the project and of the layers above it; the strictest counts.
     pub policies: Vec<Policy>,
     /// The patterns of the approval policy.
     pub approval: Vec<ApprovalPattern>,
     /// The tools that a policy annotates, by their names.
     pub annotated: Vec<(String, Option<Place>)>,
-    /// Where the paths that may be written are limited.
-    pub write_paths: Option<Written<Vec<String>>>,
+    /// The limit on paths that may be written.
+    pub write_paths: Option<Located<Vec<String>>>,
     /// What a model reads.
     pub texts: Vec<Text<'a>>,
     /// Whether deferred tools can be found.
     pub tool_search: ToolSearch,
-    /// Whether fenced code in texts is looked at.
+    /// Whether fenced code in texts is checked.
     pub fences: Fences,
     /// The context that a model has.
     pub budget: Budget,
-    /// What was wrong with it when it was read.
+    /// Problems found while it was read.
     pub problems: Vec<Diagnostic>,
 }
 
-/// Something with the place it was written at, where that is known.
+/// A value with its place, if known.
 #[derive(Clone, Debug)]
-pub struct Written<T> {
-    /// What was written.
+pub struct Located<T> {
+    /// The value.
     pub value: T,
     /// Where.
     pub place: Option<Place>,
@@ -68,28 +67,28 @@ pub struct Written<T> {
 /// One policy.
 #[derive(Debug, Default)]
 pub struct Policy {
-    /// Who wrote it.
-    pub from: From,
+    /// Where it comes from.
+    pub origin: PolicyOrigin,
     /// Patterns over names; only tools that match one are active. Absent: all are.
-    pub tools: Option<Vec<Written<Pattern>>>,
+    pub tools: Option<Vec<Located<Pattern>>>,
     /// Patterns over names of tools that are not active.
-    pub deny: Vec<Written<Pattern>>,
+    pub deny: Vec<Located<Pattern>>,
     /// The most a tool may do.
-    pub ceiling: Option<Written<Ceiling>>,
+    pub ceiling: Option<Located<Ceiling>>,
     /// The capabilities tools may use; absent: all.
-    pub capabilities: Option<Written<Capabilities>>,
-    /// What arguments may look like.
+    pub capabilities: Option<Located<Capabilities>>,
+    /// The values that arguments may have.
     pub constraints: Vec<Constraint>,
 }
 
-/// Whether a policy is about these tools, or about all that a person or a machine will ever have.
+/// Whether a policy is about these tools, or about all tools of a person or a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum From {
-    /// It stands beside the tools.
+pub enum PolicyOrigin {
+    /// It is written beside the tools.
     #[default]
-    Here,
-    /// It stands above: what of it matches nothing here may match elsewhere.
-    Above,
+    Local,
+    /// It comes from a layer above: a pattern that matches nothing here may match elsewhere.
+    Inherited,
 }
 
 /// One entry of `tool_arg_constraints`.
@@ -99,7 +98,7 @@ pub struct Constraint {
     pub tool: Pattern,
     /// The argument; absent: every declared path.
     pub key: Option<String>,
-    /// What the argument may look like.
+    /// The values that the argument may have.
     pub accepted: Vec<String>,
     /// Where it was written.
     pub place: Option<Place>,
@@ -110,7 +109,7 @@ pub struct Constraint {
 pub struct ApprovalPattern {
     /// The field, as `approval_policy.auto_approve`.
     pub field: String,
-    /// What it decides: `allow`, `ask` or `deny`. Absent where that hangs on more than the name.
+    /// What it decides: `allow`, `ask` or `deny`. Absent if that depends on more than the name.
     pub decision: Option<&'static str>,
     /// The pattern.
     pub pattern: Pattern,
@@ -128,7 +127,7 @@ pub enum ToolSearch {
     On,
 }
 
-/// Looks at a surface with every rule.
+/// Checks a surface with every rule.
 #[must_use]
 pub fn check(surface: &Surface<'_>) -> Report {
     let subject = Subject::new(surface);
@@ -136,10 +135,8 @@ pub fn check(surface: &Surface<'_>) -> Report {
     for problem in &surface.problems {
         findings.add(problem.clone());
     }
-    for rule in RULES {
-        if let Check::Surface(look) = rule.check {
-            look(&subject, &mut findings);
-        }
+    for rule in rule::JUDGING {
+        (rule.check)(&subject, &mut findings);
     }
     Report::new(findings)
 }

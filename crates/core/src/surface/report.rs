@@ -1,10 +1,10 @@
-//! What a check came to.
+//! The result of a check.
 
 use super::Findings;
 use crate::diagnostic::{Diagnostic, Severity};
 use serde_json::{Value, json};
 
-/// Everything that was found, the worst first.
+/// All findings, the worst first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Errors first; among equals in the order of the rules.

@@ -1,7 +1,7 @@
-//! A text that a model reads, and the way back to where it was written.
+//! A text that a model reads, with its origin.
 
 use crate::artifact::Tool;
-use crate::check::locate::{Half, locate, schemas};
+use crate::artifact::locate::{EntryPart, locate, schemas};
 use crate::span::{Place, Source, Span};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use std::sync::Arc;
 pub struct Text<'a> {
     /// The words.
     pub words: Cow<'a, str>,
-    /// What they are for.
+    /// Its role.
     pub role: Role,
     /// Where they were written.
-    pub home: Home<'a>,
+    pub origin: TextOrigin<'a>,
 }
 
-/// What a text is for.
+/// The role of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Tells a model what to do.
     Prompt,
-    /// Says what a tool or an argument is; nothing in it should tell a model what to do otherwise.
+    /// Says what a tool or an argument is; it should not give a model any other instructions.
     Description,
     /// One of the values that an argument may have.
     Value,
@@ -30,24 +30,24 @@ pub enum Role {
 
 /// Where a text was written.
 #[derive(Clone, Debug)]
-pub enum Home<'a> {
+pub enum TextOrigin<'a> {
     /// In this file, from this byte on, exactly as it is.
     File(Arc<Source>, usize),
     /// Somewhere inside this value of a file, which may be folded or quoted.
     Value(Place),
-    /// In this file, with escapes: how far the words have come after each, and how far the file.
+    /// In this file, with escapes: after each, the offset in the words and in the file.
     Escaped(Arc<Source>, Vec<(usize, usize)>),
     /// At this path of the schema of a tool.
     Schema(&'a Tool, Vec<String>),
-    /// Nowhere that is known.
+    /// Unknown.
     Nowhere,
 }
 
-/// Counting goes through the text once for each finding, which is for texts that people write.
+/// Counting scans the text once for each finding, so it is only for texts of human length.
 const MOST_COUNTED: usize = 1 << 14;
 
-impl Home<'_> {
-    /// The home of a text that is this value of a JSON file.
+impl TextOrigin<'_> {
+    /// The origin of a text that is this value of a JSON file.
     pub(super) fn json(value: Place) -> Self {
         let start = value.span.start + 1;
         let raw = value
@@ -69,7 +69,7 @@ impl Home<'_> {
     }
 }
 
-/// How many bytes an escape stands for, and how many it has itself.
+/// How many bytes an escape decodes to, and how many it has itself.
 fn escape(raw: &str) -> (usize, usize) {
     let unit = |at: usize| {
         raw.get(at..at + 6)
@@ -87,14 +87,14 @@ impl Text<'_> {
     /// The place of a part of the words.
     #[must_use]
     pub fn place(&self, span: Span) -> Option<Place> {
-        let value = match &self.home {
-            Home::File(source, start) => {
+        let value = match &self.origin {
+            TextOrigin::File(source, start) => {
                 return Some(Place::new(
                     source,
                     Span::new(start + span.start, start + span.end),
                 ));
             }
-            Home::Escaped(source, steps) => {
+            TextOrigin::Escaped(source, steps) => {
                 let file = |at: usize| {
                     let step = steps
                         .partition_point(|(words, _)| *words <= at)
@@ -108,14 +108,15 @@ impl Text<'_> {
                     Span::new(file(span.start), file(span.end)),
                 ));
             }
-            Home::Value(place) => place.clone(),
-            Home::Schema(tool, path) => schema_place(tool, path),
-            Home::Nowhere => return None,
+            TextOrigin::Value(place) => place.clone(),
+            TextOrigin::Schema(tool, path) => schema_place(tool, path),
+            TextOrigin::Nowhere => return None,
         };
         Some(self.inside(value, span))
     }
 
-    /// The part of a value that holds the words of `span`, when the file has them; the whole value otherwise.
+    /// The part of a value that holds the words of `span`, when the file has them; the whole value
+    /// otherwise.
     fn inside(&self, value: Place, span: Span) -> Place {
         let Some(raw) = value.source.text.get(value.span.start..value.span.end) else {
             return value;
@@ -126,7 +127,8 @@ impl Text<'_> {
         ) else {
             return value;
         };
-        // Where lines are indented, folded or escaped, the part itself is still as it is: it is the same one of its kind, counted from the front.
+        // Lines may be indented, folded or escaped, but the part itself is unchanged: count its
+        // occurrences from the front.
         let counted = || {
             raw.match_indices(part)
                 .nth(words.matches(part).count().checked_sub(1)?)
@@ -160,7 +162,7 @@ fn schema_place(tool: &Tool, path: &[String]) -> Place {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     written.map_or_else(
         || tool.place(tool.name_span),
-        |written| locate(tool, written, &path, Half::Value),
+        |written| locate(tool, written, &path, EntryPart::Value),
     )
 }
 
@@ -175,8 +177,8 @@ mod tests {
             let raw = serde_json::Value::from(words.clone()).to_string();
             let raw = if escaped { raw.replace('é', "\\u00e9").replace('😀', "\\ud83d\\ude00").replace('/', "\\/") } else { raw };
             let source = Source::new("a.json", format!("[{raw}]"));
-            let home = Home::json(Place::new(&source, Span::new(1, 1 + raw.len())));
-            let text = Text { words: Cow::Borrowed(&words), role: Role::Description, home };
+            let origin = TextOrigin::json(Place::new(&source, Span::new(1, 1 + raw.len())));
+            let text = Text { words: Cow::Borrowed(&words), role: Role::Description, origin };
             for (at, c) in words.char_indices() {
                 let place = text.place(Span::new(at, at + c.len_utf8())).expect("a place");
                 let there = format!("\"{}\"", &source.text[place.span.start..place.span.end]);

@@ -1,4 +1,4 @@
-//! Whatever a model reads in a schema, wherever it stands in it.
+//! Finds what a model reads in a schema, at any depth.
 
 use super::Role;
 use crate::artifact::node::{Kind, Node};
@@ -29,12 +29,12 @@ pub(super) const SCHEMAS: [&str; 14] = [
     "unevaluatedProperties",
 ];
 
-/// What stands at a place of a schema.
+/// A text in a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum SchemaText {
     /// Words in this role.
     Words(Role),
-    /// The name of a property, which the place is the schema of.
+    /// The name of a property.
     Name,
 }
 
@@ -84,27 +84,31 @@ impl Tree for Value {
     }
 }
 
-/// Gives each description, title and value of a schema, and each name of a property, with the path to it.
-pub(crate) fn words<'t, T: Tree>(schema: &'t T, each: &mut impl FnMut(&'t T, What, &[String])) {
+/// Gives each description, title and value of a schema, and each name of a property, with the path
+/// to it.
+pub(crate) fn words<'t, T: Tree>(
+    schema: &'t T,
+    each: &mut impl FnMut(&'t T, SchemaText, &[String]),
+) {
     look(schema, &mut Vec::new(), each);
 }
 
 fn look<'t, T: Tree>(
     schema: &'t T,
     path: &mut Vec<String>,
-    each: &mut impl FnMut(&'t T, What, &[String]),
+    each: &mut impl FnMut(&'t T, SchemaText, &[String]),
 ) {
     for (key, part) in schema.named() {
         path.push(key.to_owned());
         match key {
             "description" | "title" if part.words().is_some() => {
-                each(part, What::Words(Role::Description), path)
+                each(part, SchemaText::Words(Role::Description), path)
             }
             "default" | "const" | "enum" | "examples" | "example" => values(part, path, each),
             _ if BY_NAME.contains(&key) => {
                 for (name, schema) in part.named() {
                     path.push(name.to_owned());
-                    each(schema, What::Name, path);
+                    each(schema, SchemaText::Name, path);
                     look(schema, path, each);
                     path.pop();
                 }
@@ -123,14 +127,14 @@ fn look<'t, T: Tree>(
     }
 }
 
-/// Whatever a value says, which may be a list or a map.
+/// The texts of a value, which may be a list or a map.
 fn values<'t, T: Tree>(
     value: &'t T,
     path: &mut Vec<String>,
-    each: &mut impl FnMut(&'t T, What, &[String]),
+    each: &mut impl FnMut(&'t T, SchemaText, &[String]),
 ) {
     if value.words().is_some() {
-        each(value, What::Words(Role::Value), path);
+        each(value, SchemaText::Words(Role::Value), path);
     }
     let listed = value
         .listed()
@@ -165,12 +169,12 @@ mod tests {
         });
         let (mut said, mut names) = (Vec::new(), Vec::new());
         words(&schema, &mut |value, what, path| match what {
-            What::Words(role) => said.push((
+            SchemaText::Words(role) => said.push((
                 value.as_str().expect("words").to_owned(),
                 role,
                 path.join("/"),
             )),
-            What::Name => names.push(path.join("/")),
+            SchemaText::Name => names.push(path.join("/")),
         });
         let (description, value) = (Role::Description, Role::Value);
         let expected = [

@@ -1,7 +1,7 @@
 //! Arguments as a type. They fit the schema that was made of it, so what does not fit is a difference between the two, and the model's to mend.
 
 use super::ToolError;
-use crate::redact::{MARK, Named};
+use crate::redact::{MARK, NamedFields};
 use crate::refusal::{Code, Refusal};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{
@@ -12,7 +12,7 @@ use serde_json::{Error, Map, Value, json, map};
 
 pub(super) fn read<Input: DeserializeOwned>(
     arguments: Map<String, Value>,
-    named: &Named<'_>,
+    named: &NamedFields<'_>,
 ) -> Result<Input, ToolError> {
     let mut object = Object {
         entries: arguments.into_iter(),
@@ -29,7 +29,7 @@ struct Object<'a> {
     entries: map::IntoIter,
     at: Option<String>,
     value: Option<Value>,
-    named: &'a Named<'a>,
+    named: &'a NamedFields<'a>,
     holds: Holds,
 }
 
@@ -141,7 +141,7 @@ impl<'de> Deserializer<'de> for &mut Object<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::{Redactor, Values, Words};
+    use crate::redact::{RedactionPatterns, Redactor, SecretValues};
     use serde::Deserialize;
     use std::sync::Arc;
 
@@ -181,8 +181,8 @@ mod tests {
     fn what_is_wrong_with_an_argument_is_not_said_where_it_holds_a_named_field_and_which_one_it_is_is_said()
      {
         let redactor = Redactor::new(
-            Arc::<Values>::default(),
-            Words::new(["password"]).expect("words"),
+            Arc::<SecretValues>::default(),
+            RedactionPatterns::new(["password"]).expect("words"),
         );
         let refused = |sent: Value, redactor: &Redactor| {
             let Value::Object(arguments) = sent else {

@@ -8,7 +8,7 @@ use crate::effect::Effects;
 use crate::id::NameProblem;
 use crate::isolate::caught;
 use crate::path::within_workspace;
-use crate::redact::Words;
+use crate::redact::RedactionPatterns;
 use crate::schema::{self, CompiledSchema, Violation};
 use crate::span::Spanned;
 use crate::span::{Source, Span};
@@ -369,7 +369,7 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     if let Some((argument, _)) = spec
         .injected
         .iter()
-        .find(|(name, _)| schema::shows(&compiled.value, name))
+        .find(|(name, _)| schema::mentions(&compiled.value, name))
     {
         return Err(RegisterError::InjectedInSchema {
             tool: tool(),
@@ -406,7 +406,7 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
             known,
         });
     }
-    Words::new(spec.safety.redact.iter().map(String::as_str)).map_err(|problem| {
+    RedactionPatterns::new(spec.safety.redact.iter().map(String::as_str)).map_err(|problem| {
         RegisterError::Redact {
             tool: tool(),
             problem,

@@ -5,7 +5,7 @@ use crate::builtin::Program;
 use crate::call::Call;
 use crate::id::{ToolCallId, ToolName};
 use crate::outside::{Ran, Request, Response};
-use crate::redact::Named;
+use crate::redact::NamedFields;
 use crate::refusal::Refusal;
 use crate::result::{ArtifactRef, ToolResult};
 use crate::store::KeyValue;
@@ -24,7 +24,7 @@ pub(crate) trait CallAccess: Send + Sync {
     /// The tool's canonical name.
     fn tool_name(&self) -> &ToolName;
     /// The fields whose values error messages must not quote.
-    fn named(&self) -> Named<'_>;
+    fn named(&self) -> NamedFields<'_>;
     /// How much time is left.
     fn time_left(&self) -> Duration;
     /// A token that is cancelled with the call, and when the call is over.
@@ -76,7 +76,7 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
     }
 
     /// The fields that must not be quoted.
-    pub(super) fn named(&self) -> Named<'a> {
+    pub(super) fn named(&self) -> NamedFields<'a> {
         self.access.named()
     }
 

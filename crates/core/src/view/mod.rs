@@ -10,6 +10,7 @@ pub(crate) use chain::{Chain, Segment};
 pub use offered::Offered;
 
 use crate::builtin::{self, Scope};
+use crate::digest;
 use crate::effect::Effects;
 use crate::facts::ScriptKind;
 use crate::hook_event;
@@ -18,9 +19,10 @@ use crate::plan::SandboxPolicy;
 use crate::registry::{Catalogue, RegisteredHook, RegisteredTool};
 use crate::rule::{self, Rule};
 use crate::worker::script::{Script, Scripts};
+use serde_json::json;
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One mode's view of the catalogue. It never changes.
 #[derive(Debug)]
@@ -43,6 +45,7 @@ pub struct View {
     pub(crate) post: Chain,
     /// Whether a hook sees calls or results, or would if it could be loaded.
     pub(crate) is_hooked: bool,
+    revision: OnceLock<String>,
 }
 
 /// A tool as calls of one mode see it.
@@ -112,6 +115,7 @@ impl View {
             pre: Chain::new(),
             post: Chain::new(),
             is_hooked: false,
+            revision: OnceLock::new(),
             catalogue: Arc::clone(catalogue),
             rules,
         };
@@ -122,6 +126,24 @@ impl View {
         view.post = chain::chain(&view.hooks_of("tool.post"), middleware);
         view.is_hooked = view.has_hooks("tool.pre") || view.has_hooks("tool.post");
         view
+    }
+
+    /// The policy revision: the digest of every text that governs calls of this mode. Made when it
+    /// is first asked for.
+    pub(crate) fn revision(&self) -> &str {
+        self.revision.get_or_init(|| {
+            let catalogue = &self.catalogue;
+            let layers = catalogue.layers.iter().map(|layer| &layer.root);
+            let roots = layers.chain([&catalogue.root]);
+            let roots = roots.filter_map(|root| Some(root.source.as_ref()?.text.to_string()));
+            let hooks = catalogue.hooks();
+            let hooks = hooks.map(|hook| hook.hook.origin.source.text.to_string());
+            digest::of_worth(&json!([
+                self.mode,
+                Vec::from_iter(roots),
+                Vec::from_iter(hooks)
+            ]))
+        })
     }
 
     /// The tool of that name or alias.

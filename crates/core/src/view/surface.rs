@@ -3,7 +3,7 @@
 use super::View;
 use crate::artifact::frontmatter::split;
 use crate::artifact::{Form, LayerFile, Root, Tool};
-use crate::check::Checked;
+use crate::check::CheckedProject;
 use crate::diagnostic::Diagnostic;
 use crate::effect::Effects;
 use crate::registry::RegisteredTool;
@@ -11,8 +11,9 @@ use crate::rule::{self, Action, Rule};
 use crate::span::Spanned;
 use crate::span::{Place, Span};
 use crate::surface::{
-    Annotated, Budget, Constraint, Entry, Executor, Fences, From, Home, Pattern, Policy, Role,
-    Separator, Standing, Surface, Text, What, Written, stated, words,
+    AnnotationSource, Budget, Constraint, Entry, Executor, Fences, Located, Pattern, Policy,
+    PolicyOrigin, Role, SchemaText, Separator, Surface, Text, TextOrigin, ToolStatus, stated,
+    words,
 };
 use crate::tool::READER;
 use std::borrow::Cow;
@@ -37,7 +38,7 @@ struct Loaded<'a> {
 impl<'a> Surface<'a> {
     /// The surface of a project that was checked, before bodies of a host are known.
     #[must_use]
-    pub fn of_checked(checked: &'a Checked) -> Self {
+    pub fn of_checked(checked: &'a CheckedProject) -> Self {
         let tools = checked.tools.iter().map(|one| Loaded {
             tool: &one.tool,
             effects: one.effects,
@@ -94,9 +95,11 @@ impl<'a> Parts<'a> {
         surface.policies.extend(
             self.layers
                 .iter()
-                .map(|layer| policy(&layer.root, From::Above)),
+                .map(|layer| policy(&layer.root, PolicyOrigin::Inherited)),
         );
-        surface.policies.push(policy(self.root, From::Here));
+        surface
+            .policies
+            .push(policy(self.root, PolicyOrigin::Local));
         if let Some(source) = &self.root.source
             && let Ok(halves) = split(&source.text)
         {
@@ -125,7 +128,7 @@ fn part<'a>(place: &Place, role: Role) -> Text<'a> {
     Text {
         words: Cow::Owned(words),
         role,
-        home: Home::File(place.source.clone(), place.span.start),
+        origin: TextOrigin::File(place.source.clone(), place.span.start),
     }
 }
 
@@ -147,7 +150,7 @@ fn entry<'a>(loaded: &Loaded<'a>, rules: &[Rule]) -> Entry<'a> {
             .iter()
             .map(|(_, alias)| Cow::Borrowed(alias.value.as_str()))
             .collect(),
-        standing: standing(loaded, rules),
+        status: status(loaded, rules),
         description: tool
             .described
             .then_some(Cow::Borrowed(tool.description.as_str())),
@@ -155,9 +158,9 @@ fn entry<'a>(loaded: &Loaded<'a>, rules: &[Rule]) -> Entry<'a> {
         schema: (scripted || tool.schema_source.is_some())
             .then_some(Cow::Borrowed(&tool.input_schema)),
         annotated: match (written, scripted) {
-            (true, _) => Annotated::Written,
-            (false, true) => Annotated::Inferred,
-            (false, false) => Annotated::Missing,
+            (true, _) => AnnotationSource::Written,
+            (false, true) => AnnotationSource::Inferred,
+            (false, false) => AnnotationSource::Missing,
         },
         annotations: Cow::Borrowed(&tool.annotations),
         effects: if scripted {
@@ -181,15 +184,15 @@ fn entry<'a>(loaded: &Loaded<'a>, rules: &[Rule]) -> Entry<'a> {
     }
 }
 
-fn standing(loaded: &Loaded<'_>, rules: &[Rule]) -> Standing {
+fn status(loaded: &Loaded<'_>, rules: &[Rule]) -> ToolStatus {
     if let Some(problem) = loaded.broken {
-        return Standing::Broken(format!("it has an error: {}", problem.message));
+        return ToolStatus::Broken(format!("it has an error: {}", problem.message));
     }
     let denied = rule::matches(rules, &rule::Subject::Name(&loaded.tool.name))
         .into_iter()
         .find(|found| found.rule.action == Action::Deny);
-    denied.map_or(Standing::Active, |found| {
-        Standing::Denied(format!("`{}` denies it", found.rule.words))
+    denied.map_or(ToolStatus::Active, |found| {
+        ToolStatus::Denied(format!("`{}` denies it", found.rule.words))
     })
 }
 
@@ -202,33 +205,34 @@ fn describe<'a>(tool: &'a Tool, texts: &mut Vec<Text<'a>>) {
                 part(&Place::new(source, halves.body), Role::Description)
             }
             _ => {
-                let home = Home::Value(tool.place(tool.description_span.unwrap_or(tool.name_span)));
+                let origin =
+                    TextOrigin::Value(tool.place(tool.description_span.unwrap_or(tool.name_span)));
                 Text {
                     words: Cow::Borrowed(&tool.description),
                     role: Role::Description,
-                    home,
+                    origin,
                 }
             }
         });
     }
     words(&tool.input_schema, &mut |value, what, path| {
-        if let (What::Words(role), Some(words)) = (what, value.as_str()) {
+        if let (SchemaText::Words(role), Some(words)) = (what, value.as_str()) {
             texts.push(Text {
                 words: Cow::Borrowed(words),
                 role,
-                home: Home::Schema(tool, path.to_vec()),
+                origin: TextOrigin::Schema(tool, path.to_vec()),
             });
         }
     });
 }
 
-fn policy(root: &Root, from: From) -> Policy {
+fn policy(root: &Root, origin: PolicyOrigin) -> Policy {
     let place = |span: Span| root.source.as_ref().map(|source| Place::new(source, span));
-    let patterns = |list: &[Spanned<String>]| -> Vec<Written<Pattern>> {
+    let patterns = |list: &[Spanned<String>]| -> Vec<Located<Pattern>> {
         let of_tools = list.iter().filter(|at| !rule::names_builtins(&at.value));
         of_tools
             .filter_map(|at| {
-                Some(Written {
+                Some(Located {
                     value: Pattern::new(&at.value, Separator::Ordinary).ok()?,
                     place: place(at.span),
                 })
@@ -248,14 +252,14 @@ fn policy(root: &Root, from: From) -> Policy {
             })
         });
     Policy {
-        from,
+        origin,
         tools: Some(patterns(&root.tools_policy.allow)).filter(|list| !list.is_empty()),
         deny: patterns(&root.tools_policy.deny),
-        ceiling: root.policy.ceiling.as_ref().map(|at| Written {
+        ceiling: root.policy.ceiling.as_ref().map(|at| Located {
             value: at.value,
             place: place(at.span),
         }),
-        capabilities: root.policy.capabilities.as_ref().map(|at| Written {
+        capabilities: root.policy.capabilities.as_ref().map(|at| Located {
             value: at.value.clone(),
             place: place(at.span),
         }),

@@ -1,4 +1,4 @@
-//! One live worker: its process, its channel, and what it has loaded.
+//! One live worker: its process, its channel, and the scripts it has loaded.
 
 use super::protocol::{HEADER, MAX_FRAME, Request, Response, header, push_frame};
 use super::script::Script;
@@ -12,26 +12,28 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tool_harness_sandbox::process::{Cause, Channel, WorkerLimits, WorkerProcess, WorkerProgram};
+use tool_harness_sandbox::process::{
+    Channel, DeathCause, WorkerLimits, WorkerProcess, WorkerProgram,
+};
 
-/// How long a worker whose channel closed, or that was asked to stop, may take to be gone.
+/// How long a worker may take to exit after its channel closed or it was asked to stop.
 const DEATH_WAIT: Duration = Duration::from_millis(30);
-/// Room a frame may take beyond the result it carries.
+/// Bytes of a frame beyond the result it carries.
 const FRAME_SLACK: u64 = 4096;
 
-/// Bytes asked for in one read.
+/// Bytes per read.
 const CHUNK: usize = 16 << 10;
 
-/// How long a thread waits for a worker with which it is alone, before it turns to other work.
+/// How long a thread waits for the only active worker before it turns to other work.
 const PATIENCE: Duration = Duration::from_micros(200);
 
-/// A worker process that can be spoken to.
+/// A worker process with its channel.
 #[derive(Debug)]
 pub(crate) struct Worker {
     process: Option<WorkerProcess>,
-    reader: Reader,
+    reader: PipeReader,
     writer: File,
-    /// What was read and not yet understood.
+    /// Bytes that were read but not yet parsed.
     buffer: Vec<u8>,
     chunk: Box<[u8]>,
     loaded: HashSet<u32>,
@@ -41,19 +43,19 @@ pub(crate) struct Worker {
     pub(crate) used: bool,
 }
 
-/// A worker that will not answer any more.
+/// Why a worker will not answer any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lost {
-    /// It died, or had to be killed because it did not speak the protocol.
+pub(crate) enum WorkerLoss {
+    /// It died, or was killed because it broke the protocol.
     Died {
-        /// What its death means.
-        cause: Cause,
-        /// The part of the request it was at, when it lived to say.
+        /// The cause of its death.
+        cause: DeathCause,
+        /// The part of the request it was working on, if it said so.
         part: Option<usize>,
     },
     /// It sent a frame larger than it may.
     Oversized,
-    /// A request to it cannot be written down.
+    /// A request to it cannot be encoded.
     Unsendable,
 }
 
@@ -74,7 +76,7 @@ impl Worker {
         .await
     }
 
-    /// Takes over a worker that was started and waits until it is confined.
+    /// Takes over a started worker and waits until it is confined.
     pub(crate) async fn adopt(mut process: WorkerProcess) -> Result<Self, String> {
         let channel = process.take_channel().ok_or("the worker has no channel")?;
         let unwatched = |error: io::Error| error.to_string();
@@ -82,7 +84,7 @@ impl Worker {
         let Channel { reader, writer } = channel;
         let mut worker = Self {
             process: Some(process),
-            reader: Reader::new(reader),
+            reader: PipeReader::new(reader),
             writer,
             buffer: Vec::new(),
             chunk: vec![0; CHUNK].into_boxed_slice(),
@@ -94,7 +96,7 @@ impl Worker {
         match worker.receive(FRAME_SLACK).await {
             Ok(Response::Ready) => Ok(worker),
             Ok(_) => Err("a worker spoke before it was confined".into()),
-            Err(Lost::Died { cause: Cause::Unconfined, .. }) => {
+            Err(WorkerLoss::Died { cause: DeathCause::Unconfined, .. }) => {
                 Err("a worker could not be confined and refused to serve: the system must allow seccomp filters, and \
                      `run_if_worker` must come first in `main`, before there are other threads"
                     .into())
@@ -103,12 +105,13 @@ impl Worker {
         }
     }
 
-    /// Starts another request: what the worker still says to the last one is not heard any more.
+    /// Begins another request. What the worker still sends for the last one is ignored.
     pub(crate) fn begin(&mut self) {
         self.asked += 1;
     }
 
-    /// The mark of the request at hand. Keyed with a secret, so a worker cannot know the next one. It is ready under zero.
+    /// The ticket of the current request. It is keyed with a secret, so that a worker cannot know
+    /// the next one. A worker announces itself with ticket zero.
     fn ticket(&self) -> u64 {
         if self.asked == 0 {
             0
@@ -117,12 +120,12 @@ impl Worker {
         }
     }
 
-    /// Adds a frame of the request at hand.
+    /// Appends a frame of the current request.
     pub(crate) fn push(&self, frame: &[u8], frames: &mut Vec<u8>) -> Result<(), WireError> {
         push_frame(frames, self.ticket(), frame)
     }
 
-    /// Adds what the worker must know before it can run `script`.
+    /// Appends what the worker needs before it can run `script`.
     pub(crate) fn load(&mut self, script: &Script, frames: &mut Vec<u8>) -> Result<(), WireError> {
         if !self.loaded.insert(script.number) {
             return Ok(());
@@ -136,8 +139,8 @@ impl Worker {
         self.push(&request.encode()?, frames)
     }
 
-    /// Sends frames that are ready to go.
-    pub(crate) async fn send(&mut self, frames: &[u8]) -> Result<(), Lost> {
+    /// Sends encoded frames.
+    pub(crate) async fn send(&mut self, frames: &[u8]) -> Result<(), WorkerLoss> {
         let mut rest = frames;
         while !rest.is_empty() {
             match self.writer.write(rest) {
@@ -150,33 +153,35 @@ impl Worker {
         Ok(())
     }
 
-    /// Sends frames to a worker that others run beside.
-    pub(crate) async fn send_free(&mut self, frames: &[u8]) -> Result<(), Lost> {
+    /// Sends frames to a worker while others run, too.
+    pub(crate) async fn send_free(&mut self, frames: &[u8]) -> Result<(), WorkerLoss> {
         if let Some(process) = self.process.as_mut() {
-            process.let_go();
+            process.unpin();
         }
         self.send(frames).await
     }
 
-    /// Sends frames and waits a moment for the answer, without letting this thread do anything else: for a worker that runs while no other does.
-    pub(crate) async fn send_near(&mut self, frames: &[u8]) -> Result<(), Lost> {
+    /// Sends frames to the only active worker and waits briefly for the answer, without letting
+    /// this thread do anything else.
+    pub(crate) async fn send_near(&mut self, frames: &[u8]) -> Result<(), WorkerLoss> {
         let Some(process) = self.process.as_mut() else {
             return self.send(frames).await;
         };
         let reader = self.reader.unwatched();
         let writer = &mut self.writer;
-        let sent = process.ask_near(reader, PATIENCE, || writer.write(frames));
+        let sent = process.ask_on_one_core(reader, PATIENCE, || writer.write(frames));
         match sent {
             Ok(count) if count == frames.len() => Ok(()),
             Ok(count) => self.send(&frames[count..]).await,
-            // Whatever it was, it comes up again.
+            // The same error comes up again there.
             Err(_) => self.send(frames).await,
         }
     }
 
-    /// Waits until more can be written. Only a frame larger than what the pipe holds comes here. The worker may be waiting for room
-    /// itself, so what it says meanwhile is taken in; and it may be gone.
-    async fn wait_for_room(&mut self) -> Result<(), Lost> {
+    /// Waits until more can be written, which happens only for frames larger than the pipe. The
+    /// worker may itself be blocked on writing, so its output is read meanwhile; it may also be
+    /// gone.
+    async fn wait_for_room(&mut self) -> Result<(), WorkerLoss> {
         let room = self
             .writer
             .try_clone()
@@ -189,10 +194,10 @@ impl Worker {
             read = self.read_some() => read,
         };
         if self.buffer.len() > MAX_FRAME {
-            // It talks and does not listen.
+            // It writes without reading.
             self.kill();
-            return Err(Lost::Died {
-                cause: Cause::Other,
+            return Err(WorkerLoss::Died {
+                cause: DeathCause::Other,
                 part: None,
             });
         }
@@ -203,7 +208,7 @@ impl Worker {
     }
 
     /// The next frame; one larger than `max_bytes` is not read.
-    pub(crate) async fn receive(&mut self, max_bytes: u64) -> Result<Response, Lost> {
+    pub(crate) async fn receive(&mut self, max_bytes: u64) -> Result<Response, WorkerLoss> {
         let limit = usize::try_from(max_bytes.saturating_add(FRAME_SLACK))
             .unwrap_or(MAX_FRAME)
             .min(MAX_FRAME);
@@ -211,7 +216,7 @@ impl Worker {
             if let Some((length, ticket)) = header(&self.buffer) {
                 if length > limit {
                     self.kill();
-                    return Err(Lost::Oversized);
+                    return Err(WorkerLoss::Oversized);
                 }
                 if let Some(frame) = self.buffer.get(HEADER..HEADER + length) {
                     let response = (ticket == self.ticket()).then(|| Response::decode(frame));
@@ -219,8 +224,8 @@ impl Worker {
                     let Some(response) = response else { continue };
                     return response.map_err(|_| {
                         self.kill();
-                        Lost::Died {
-                            cause: Cause::Other,
+                        WorkerLoss::Died {
+                            cause: DeathCause::Other,
                             part: None,
                         }
                     });
@@ -228,7 +233,7 @@ impl Worker {
                 self.buffer
                     .reserve((HEADER + length).saturating_sub(self.buffer.len()));
             }
-            // Cancellation between reads loses nothing: what was read is in the buffer.
+            // Cancellation loses nothing, since all bytes are in the buffer.
             match self.read_some().await {
                 Ok(0) => return Err(self.death().await),
                 Ok(_) => {}
@@ -238,7 +243,7 @@ impl Worker {
         }
     }
 
-    /// Waits for bytes and appends them to the buffer; says how many there were.
+    /// Waits for bytes, appends them to the buffer and returns how many there were.
     async fn read_some(&mut self) -> io::Result<usize> {
         let read = self.reader.read(&mut self.chunk).await?;
         self.buffer
@@ -246,7 +251,7 @@ impl Worker {
         Ok(read)
     }
 
-    /// Processor time used over its life.
+    /// The processor time of its whole life.
     pub(crate) fn cpu_time(&self) -> Duration {
         self.process
             .as_ref()
@@ -254,7 +259,8 @@ impl Worker {
             .unwrap_or_default()
     }
 
-    /// Whether it says nothing while nobody asks. One that does would be heard as the answer to somebody else's request.
+    /// Whether it sends nothing between requests. Such output would be taken as the answer to the
+    /// next one.
     pub(crate) fn is_silent(&self) -> bool {
         let unheard = (&*self.reader.file).read(&mut [0; 1]);
         self.buffer.is_empty()
@@ -267,30 +273,30 @@ impl Worker {
         }
     }
 
-    /// Ends a worker that is stuck; it may say at which part.
+    /// Kills a worker that hangs. It may report which part it was working on.
     pub(crate) async fn stop(&self) -> Option<usize> {
         if let Some(process) = &self.process {
             process.stop();
         }
         match self.death().await {
-            Lost::Died { part, .. } => part,
+            WorkerLoss::Died { part, .. } => part,
             _ => None,
         }
     }
 
-    async fn death(&self) -> Lost {
+    async fn death(&self) -> WorkerLoss {
         let until = tokio::time::Instant::now() + DEATH_WAIT;
         loop {
             if let Some(death) = self.process.as_ref().and_then(WorkerProcess::try_reap) {
-                return Lost::Died {
+                return WorkerLoss::Died {
                     cause: death.cause(),
                     part: death.part(),
                 };
             }
             if tokio::time::Instant::now() >= until {
                 self.kill();
-                return Lost::Died {
-                    cause: Cause::Other,
+                return WorkerLoss::Died {
+                    cause: DeathCause::Other,
                     part: None,
                 };
             }
@@ -300,7 +306,8 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// Kills at once, and lets another thread wait for the end: a large process takes a while to be gone.
+    /// Kills it at once, and lets another thread wait for its end, since a large process takes a
+    /// while to exit.
     fn drop(&mut self) {
         self.kill();
         let process = self.process.take();
@@ -310,14 +317,15 @@ impl Drop for Worker {
     }
 }
 
-/// What a worker says. The runtime watches it only once somebody had to wait: while it is watched, each word also wakes the thread that watches.
+/// The output of a worker. The runtime watches it only after a first wait, because each message to
+/// a watched pipe also wakes the watching thread.
 #[derive(Debug)]
-struct Reader {
+struct PipeReader {
     file: Arc<File>,
     watched: Option<AsyncFd<Arc<File>>>,
 }
 
-impl Reader {
+impl PipeReader {
     fn new(file: File) -> Self {
         Self {
             file: Arc::new(file),
@@ -325,7 +333,7 @@ impl Reader {
         }
     }
 
-    /// The pipe, with nobody watching it.
+    /// The pipe, no longer watched.
     fn unwatched(&mut self) -> &File {
         self.watched = None;
         &self.file
@@ -345,7 +353,7 @@ impl Reader {
         loop {
             let mut ready = reader.readable().await?;
             if let Ok(read) = ready.try_io(|reader| (&**reader.get_ref()).read(chunk)) {
-                // Less than was asked for is all there is; what comes later is announced anew.
+                // A short read has drained the pipe; later output is announced anew.
                 if matches!(read, Ok(count) if count < chunk.len()) {
                     ready.clear_ready();
                 }
@@ -355,7 +363,7 @@ impl Reader {
     }
 }
 
-/// Registers one end of a pipe.
+/// Registers one end of a pipe with the runtime.
 #[expect(
     deprecated,
     reason = "the pipe is owned and stays open, which is what the unsafe form wants promised"

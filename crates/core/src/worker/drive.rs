@@ -1,6 +1,6 @@
-//! One request to one worker, from sending it to its last word.
+//! One request to one worker, from the first frame to the last response.
 
-use super::channel::{Lost, Worker};
+use super::channel::{Worker, WorkerLoss};
 use super::pool::{Lease, Pool};
 use super::protocol::{Request, Response};
 use serde_json::Value;
@@ -9,16 +9,17 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// How long after its deadline a worker may still answer for itself before it is killed.
+/// How long after its deadline a worker may still answer before it is killed.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// How often the harness looks at the clocks while it waits. All waits start with this same span: a timer that is due before all others
-/// would make the runtime stop its own waiting to take note of it, for every request.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often the harness checks the clocks while it waits. All waits begin with this span: a timer
+/// that is due before all others would make the runtime interrupt its own waiting for every
+/// request.
+const POLL: Duration = Duration::from_millis(100);
 
-/// What a request may use, as the harness enforces it.
+/// The limits of a request, as the harness enforces them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bounds {
+pub(crate) struct RequestLimits {
     /// When it must be over.
     pub(crate) deadline: Instant,
     /// Processor time.
@@ -27,9 +28,9 @@ pub(crate) struct Bounds {
     pub(crate) frame_bytes: u64,
 }
 
-/// Why a request ended without its last word.
+/// Why a request ended without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum EndCause {
     /// The deadline passed.
     Deadline,
     /// The processor time is used up.
@@ -37,7 +38,7 @@ pub(crate) enum Ended {
     /// The caller cancelled.
     Cancelled,
     /// The worker is gone.
-    Lost(Lost),
+    WorkerLost(WorkerLoss),
 }
 
 /// Answers a script's calls of built-ins.
@@ -49,36 +50,39 @@ pub(crate) trait Crossing: Sync {
         builtin: u32,
         args: Vec<Value>,
     ) -> impl Future<Output = Result<Value, String>> + Send;
-    /// Takes note of a built-in nobody waits for.
+    /// Records a built-in that the script does not wait for.
     fn note(&self, link: u32, builtin: u32, args: Vec<Value>) -> impl Future<Output = ()> + Send;
 }
 
-/// A request that ended without its last word.
+/// A request that ended without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cut {
+pub(crate) struct AbortedRequest {
     /// Why.
-    pub(crate) why: Ended,
-    /// The part of the request that was running, when it is known.
+    pub(crate) why: EndCause,
+    /// The part of the request that was running, if known.
     pub(crate) part: Option<usize>,
 }
 
-/// Sends `frames` and serves the worker until it has its last word. After an error the lease must be dropped, which kills the worker.
+/// Sends `frames` and serves the worker until its response. After an error the lease must be
+/// dropped, which kills the worker.
 pub(crate) async fn drive(
     pool: &Pool,
     lease: &mut Lease,
     frames: &[u8],
-    bounds: Bounds,
+    bounds: RequestLimits,
     cancel: &CancellationToken,
     crossing: &impl Crossing,
-) -> Result<Response, Cut> {
+) -> Result<Response, AbortedRequest> {
     match converse(pool, lease, frames, bounds, cancel, crossing).await {
         Ok(response) => Ok(response),
-        Err(why @ (Ended::Deadline | Ended::Cpu)) => Err(Cut {
+        Err(why @ (EndCause::Deadline | EndCause::Cpu)) => Err(AbortedRequest {
             why,
             part: lease.worker.stop().await,
         }),
-        Err(why @ Ended::Lost(Lost::Died { part, .. })) => Err(Cut { why, part }),
-        Err(why) => Err(Cut { why, part: None }),
+        Err(why @ EndCause::WorkerLost(WorkerLoss::Died { part, .. })) => {
+            Err(AbortedRequest { why, part })
+        }
+        Err(why) => Err(AbortedRequest { why, part: None }),
     }
 }
 
@@ -86,15 +90,15 @@ async fn converse(
     pool: &Pool,
     lease: &mut Lease,
     frames: &[u8],
-    bounds: Bounds,
+    bounds: RequestLimits,
     cancel: &CancellationToken,
     crossing: &impl Crossing,
-) -> Result<Response, Ended> {
+) -> Result<Response, EndCause> {
     let hard = bounds.deadline + GRACE;
     let started = lease.worker.cpu_time();
     bounded(hard, cancel, say(pool, &mut lease.worker, frames))
         .await?
-        .map_err(Ended::Lost)?;
+        .map_err(EndCause::WorkerLost)?;
     loop {
         let response = next_word(&mut lease.worker, hard, bounds, started, cancel).await?;
         match response {
@@ -112,10 +116,10 @@ async fn converse(
                     .or_else(|error| Request::Answer(Err(error.to_string())).encode());
                 encoded
                     .and_then(|frame| lease.worker.push(&frame, &mut reply))
-                    .map_err(|_| Ended::Lost(Lost::Unsendable))?;
+                    .map_err(|_| EndCause::WorkerLost(WorkerLoss::Unsendable))?;
                 bounded(hard, cancel, say(pool, &mut lease.worker, &reply))
                     .await?
-                    .map_err(Ended::Lost)?;
+                    .map_err(EndCause::WorkerLost)?;
             }
             Response::Note {
                 builtin,
@@ -127,7 +131,7 @@ async fn converse(
     }
 }
 
-async fn say(pool: &Pool, worker: &mut Worker, frames: &[u8]) -> Result<(), Lost> {
+async fn say(pool: &Pool, worker: &mut Worker, frames: &[u8]) -> Result<(), WorkerLoss> {
     if pool.is_quiet() {
         worker.send_near(frames).await
     } else {
@@ -135,32 +139,32 @@ async fn say(pool: &Pool, worker: &mut Worker, frames: &[u8]) -> Result<(), Lost
     }
 }
 
-/// The worker's next frame, with an eye on the clock and on the processor time it uses.
+/// The next frame of the worker, within the deadline and the processor time.
 async fn next_word(
     worker: &mut Worker,
     hard: Instant,
-    bounds: Bounds,
+    bounds: RequestLimits,
     started: Duration,
     cancel: &CancellationToken,
-) -> Result<Response, Ended> {
-    // A worker that always has one more word ready would otherwise keep the clock from being looked at.
+) -> Result<Response, EndCause> {
+    // A worker that always has another frame ready must not keep the clock from being checked.
     if Instant::now() >= hard {
-        return Err(Ended::Deadline);
+        return Err(EndCause::Deadline);
     }
     if cancel.is_cancelled() {
-        return Err(Ended::Cancelled);
+        return Err(EndCause::Cancelled);
     }
     loop {
         tokio::select! {
             biased;
-            word = worker.receive(bounds.frame_bytes) => return word.map_err(Ended::Lost),
-            () = cancel.cancelled() => return Err(Ended::Cancelled),
-            () = sleep_until(hard.min(Instant::now() + LOOK)) => {
+            word = worker.receive(bounds.frame_bytes) => return word.map_err(EndCause::WorkerLost),
+            () = cancel.cancelled() => return Err(EndCause::Cancelled),
+            () = sleep_until(hard.min(Instant::now() + POLL)) => {
                 if Instant::now() >= hard {
-                    return Err(Ended::Deadline);
+                    return Err(EndCause::Deadline);
                 }
                 if worker.cpu_time().saturating_sub(started) >= bounds.cpu + GRACE {
-                    return Err(Ended::Cpu);
+                    return Err(EndCause::Cpu);
                 }
             }
         }
@@ -171,11 +175,11 @@ async fn bounded<T>(
     hard: Instant,
     cancel: &CancellationToken,
     work: impl Future<Output = T>,
-) -> Result<T, Ended> {
+) -> Result<T, EndCause> {
     tokio::select! {
         biased;
         done = work => Ok(done),
-        () = cancel.cancelled() => Err(Ended::Cancelled),
-        () = sleep_until(hard) => Err(Ended::Deadline),
+        () = cancel.cancelled() => Err(EndCause::Cancelled),
+        () = sleep_until(hard) => Err(EndCause::Deadline),
     }
 }

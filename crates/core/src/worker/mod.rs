@@ -1,4 +1,4 @@
-//! Script workers as the harness sees them: a pool of confined processes and the requests they answer.
+//! Script workers: a pool of confined processes, and the requests they answer.
 
 pub mod protocol;
 pub mod script;
@@ -9,16 +9,16 @@ mod channel;
 mod drive;
 mod pool;
 
-pub(crate) use drive::{Bounds, Crossing};
+pub(crate) use drive::{Crossing, RequestLimits};
 pub(crate) use pool::DEFAULT_MEMORY_MB;
 
 use crate::facts::FactsBySource;
 use crate::facts::{Facts, ScriptKind, Unread};
 use crate::refusal::Code;
 use crate::span::Position;
-use channel::{Lost, Worker};
-use drive::{Ended, drive};
-use pool::{Lease, NoWorker, Pool, Purpose};
+use channel::{Worker, WorkerLoss};
+use drive::{EndCause, drive};
+use pool::{Lease, LeaseError, Pool, Purpose};
 use protocol::{
     Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, begin_chain, begin_run,
 };
@@ -28,22 +28,24 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::process::{Cause, MAX_PARTS, WorkerLimits, WorkerProcess, WorkerProgram};
+use tool_harness_sandbox::process::{
+    DeathCause, MAX_PARTS, WorkerLimits, WorkerProcess, WorkerProgram,
+};
 
 static ANNOUNCED: OnceLock<WorkerProgram> = OnceLock::new();
 
-/// Says that this program can be its own script worker. The first call wins.
+/// Registers the program that is its own script worker. The first call wins.
 pub fn announce(program: WorkerProgram) {
     let _ = ANNOUNCED.set(program);
 }
 
-/// The program that was announced.
+/// The registered program.
 #[must_use]
 pub fn announced() -> Option<WorkerProgram> {
     ANNOUNCED.get().cloned()
 }
 
-/// Starts a worker and waits until it is confined, to see whether this machine lets one be.
+/// Starts a worker and waits until it is confined, to see whether this machine supports it.
 pub async fn try_start() -> Result<(), String> {
     let program = announced().ok_or("this program starts no workers")?;
     Worker::start(&program, &WorkerLimits::default())
@@ -51,7 +53,7 @@ pub async fn try_start() -> Result<(), String> {
         .map(drop)
 }
 
-/// Time one script may take to be looked at.
+/// How long checking one script may take.
 const CHECK_TIME: Duration = Duration::from_secs(5);
 /// Scripts sent to a worker before its answers are read.
 const CHECK_WINDOW: usize = 16;
@@ -67,37 +69,37 @@ pub(crate) struct Workers {
     pub(crate) scripts: Scripts,
 }
 
-/// A source and its facts, or how the worker ended on it.
-type Found = ((ScriptKind, Arc<str>), Result<Facts, Unread>);
+/// A source and its facts, or why there are none.
+type SourceFacts = ((ScriptKind, Arc<str>), Result<Facts, Unread>);
 
 /// Why a script gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScriptError {
     pub(crate) code: Code,
     pub(crate) message: String,
-    /// Where in the script, when the worker lived to tell.
+    /// Where in the script, if the worker could tell.
     pub(crate) position: Option<Position>,
 }
 
-/// A chain whose worker gave no verdicts.
+/// A chain without verdicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ChainLost {
-    /// The hook that was running, by its place in the chain, when that is known.
+pub(crate) struct ChainFailure {
+    /// The hook that was running, by its position in the chain, if known.
     pub(crate) link: Option<usize>,
     /// What happened to it.
     pub(crate) error: ScriptError,
 }
 
-/// A hook in a chain, as workers need it.
+/// A hook of a chain, as workers need it.
 pub(crate) struct ChainLink<'a> {
     pub(crate) when: Option<&'a Script>,
     pub(crate) script: &'a Script,
     pub(crate) timeout: Duration,
 }
 
-/// What one tool run may use.
+/// The limits of one tool run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ToolBounds {
+pub(crate) struct ToolLimits {
     pub(crate) deadline: Instant,
     pub(crate) cpu_ms: u64,
     pub(crate) memory_mb: u64,
@@ -117,18 +119,18 @@ impl Workers {
         }
     }
 
-    /// Workers in use and idle.
+    /// Workers in use, and idle ones.
     pub(crate) fn census(&self) -> (usize, usize) {
         (self.pool.busy(), self.pool.idle())
     }
 
-    /// Runs a tool's script in a worker of its session.
+    /// Runs the script of a tool in a worker of its session.
     pub(crate) async fn run_tool(
         &self,
         session_id: &str,
         script: &Script,
         args: &Map<String, Value>,
-        bounds: ToolBounds,
+        bounds: ToolLimits,
         cancel: &CancellationToken,
         crossing: &impl Crossing,
     ) -> Result<Outcome, ScriptError> {
@@ -157,7 +159,7 @@ impl Workers {
                     format!("the arguments cannot be passed on: {error}"),
                 )
             })?;
-        let enforced = Bounds {
+        let enforced = RequestLimits {
             deadline: bounds.deadline,
             cpu: Duration::from_millis(bounds.cpu_ms),
             frame_bytes: bounds.result_bytes,
@@ -179,7 +181,8 @@ impl Workers {
         }
     }
 
-    /// Runs hooks, at most [`MAX_LINKS`], in one worker until one decides other than allow.
+    /// Runs hooks, at most [`MAX_LINKS`], in one worker until one decides something other than
+    /// allow.
     pub(crate) async fn run_chain(
         &self,
         event: &str,
@@ -187,8 +190,8 @@ impl Workers {
         links: &[ChainLink<'_>],
         cancel: &CancellationToken,
         crossing: &impl Crossing,
-    ) -> Result<Vec<Verdict>, ChainLost> {
-        let lost = |link: Option<usize>, error: ScriptError| ChainLost { link, error };
+    ) -> Result<Vec<Verdict>, ChainFailure> {
+        let lost = |link: Option<usize>, error: ScriptError| ChainFailure { link, error };
         let time: Duration = links.iter().map(|link| link.timeout).sum();
         let deadline = Instant::now() + time;
         let mut lease = self
@@ -230,13 +233,13 @@ impl Workers {
             .and_then(|()| chain.object(payload))
             .and_then(|()| lease.worker.push(&chain.bytes, &mut frames))
             .map_err(unsendable)?;
-        let bounds = Bounds {
+        let bounds = RequestLimits {
             deadline,
             cpu,
             frame_bytes: MAX_DECISION_BYTES,
         };
         match drive(&self.pool, &mut lease, &frames, bounds, cancel, crossing).await {
-            // No verdict at all would pass over a hook, so it counts as none having been given.
+            // An empty list would skip a hook, so it is a failure.
             Ok(Response::Chain(verdicts)) if (1..=links.len()).contains(&verdicts.len()) => {
                 self.pool.give_back(lease);
                 Ok(verdicts)
@@ -252,7 +255,7 @@ impl Workers {
         }
     }
 
-    /// The facts of every source, or how the worker ended on it.
+    /// The facts of every source, or why there are none.
     pub(crate) async fn facts(&self, sources: Vec<(ScriptKind, Arc<str>)>) -> FactsBySource {
         let (tools, policy): (Vec<_>, Vec<_>) = sources
             .into_iter()
@@ -269,7 +272,11 @@ impl Workers {
         join_all(shares).await.into_iter().flatten().collect()
     }
 
-    async fn facts_of(&self, purpose: Purpose, sources: &[(ScriptKind, Arc<str>)]) -> Vec<Found> {
+    async fn facts_of(
+        &self,
+        purpose: Purpose,
+        sources: &[(ScriptKind, Arc<str>)],
+    ) -> Vec<SourceFacts> {
         let mut found = Vec::with_capacity(sources.len());
         while found.len() < sources.len() {
             let rest = &sources[found.len()..];
@@ -315,8 +322,8 @@ impl Workers {
         &self,
         lease: &mut Lease,
         sources: &[(ScriptKind, Arc<str>)],
-        found: &mut Vec<Found>,
-    ) -> Result<(), Ended> {
+        found: &mut Vec<SourceFacts>,
+    ) -> Result<(), EndCause> {
         let mut rest = sources;
         while !rest.is_empty() {
             let mut frames = Vec::new();
@@ -329,25 +336,26 @@ impl Workers {
                 let encoded = request
                     .encode()
                     .and_then(|frame| lease.worker.push(&frame, &mut frames));
-                encoded.map_err(|_| Ended::Lost(Lost::Unsendable))?;
+                encoded.map_err(|_| EndCause::WorkerLost(WorkerLoss::Unsendable))?;
                 count += 1;
                 if count >= CHECK_WINDOW || frames.len() >= CHECK_WINDOW_BYTES {
                     break;
                 }
             }
             let sent = tokio::time::timeout(CHECK_TIME, lease.worker.send(&frames)).await;
-            sent.map_err(|_| Ended::Deadline)?.map_err(Ended::Lost)?;
+            sent.map_err(|_| EndCause::Deadline)?
+                .map_err(EndCause::WorkerLost)?;
             for source in &rest[..count] {
                 let word =
                     tokio::time::timeout(CHECK_TIME, lease.worker.receive(MAX_DECISION_BYTES))
                         .await;
                 let Ok(Response::Facts(text)) = word
-                    .map_err(|_| Ended::Deadline)?
-                    .map_err(Ended::Lost)
+                    .map_err(|_| EndCause::Deadline)?
+                    .map_err(EndCause::WorkerLost)
                     .map(Ok::<_, ()>)?
                 else {
-                    return Err(Ended::Lost(Lost::Died {
-                        cause: Cause::Other,
+                    return Err(EndCause::WorkerLost(WorkerLoss::Died {
+                        cause: DeathCause::Other,
                         part: None,
                     }));
                 };
@@ -376,10 +384,10 @@ impl Workers {
     }
 }
 
-/// Hooks in one round trip: as many as a worker's death can tell apart.
+/// Hooks per round trip: as many as the report of a dying worker can tell apart.
 pub(crate) const MAX_LINKS: usize = MAX_PARTS;
 
-/// The most a hook or a check may answer with.
+/// Bytes of the answer of a hook or a check.
 const MAX_DECISION_BYTES: u64 = 8 << 20;
 
 impl ScriptError {
@@ -426,35 +434,35 @@ impl From<ScriptError> for Failure {
     }
 }
 
-impl From<Ended> for ScriptError {
-    fn from(ended: Ended) -> Self {
+impl From<EndCause> for ScriptError {
+    fn from(ended: EndCause) -> Self {
         match ended {
-            Ended::Deadline => Self::new(
+            EndCause::Deadline => Self::new(
                 Code::Timeout,
                 "did not finish before its deadline and was killed",
             ),
-            Ended::Cpu => Self::new(
+            EndCause::Cpu => Self::new(
                 Code::ScriptSteps,
                 "used up its processor time and was killed",
             ),
-            Ended::Cancelled => Self::new(Code::Cancelled, "cancelled"),
-            Ended::Lost(Lost::Oversized) => {
+            EndCause::Cancelled => Self::new(Code::Cancelled, "cancelled"),
+            EndCause::WorkerLost(WorkerLoss::Oversized) => {
                 Self::new(Code::ScriptResult, "the result is larger than it may be")
             }
-            Ended::Lost(Lost::Unsendable) => Self::new(
+            EndCause::WorkerLost(WorkerLoss::Unsendable) => Self::new(
                 Code::ScriptResult,
                 "a value is too large or too deep to be passed on",
             ),
-            Ended::Lost(Lost::Died { cause, .. }) => match cause {
-                Cause::Memory => {
+            EndCause::WorkerLost(WorkerLoss::Died { cause, .. }) => match cause {
+                DeathCause::Memory => {
                     Self::new(Code::ScriptMemory, "wanted more memory than it may have")
                 }
-                Cause::Stack => Self::new(
+                DeathCause::Stack => Self::new(
                     Code::ScriptCrashed,
                     "nested too deeply and overflowed its stack",
                 ),
-                Cause::Cpu => Self::new(Code::ScriptSteps, "used up its processor time"),
-                Cause::Filter => Self::new(
+                DeathCause::Cpu => Self::new(Code::ScriptSteps, "used up its processor time"),
+                DeathCause::Filter => Self::new(
                     Code::ScriptCrashed,
                     "tried something that workers may not do and was stopped by the system",
                 ),
@@ -464,14 +472,14 @@ impl From<Ended> for ScriptError {
     }
 }
 
-impl From<NoWorker> for ScriptError {
-    fn from(none: NoWorker) -> Self {
+impl From<LeaseError> for ScriptError {
+    fn from(none: LeaseError) -> Self {
         match none {
-            NoWorker::NoProgram => Self::new(
+            LeaseError::NoProgram => Self::new(
                 Code::ScriptNoWorker,
                 "this program cannot start script workers",
             ),
-            NoWorker::Failed(message) => Self::new(Code::SandboxUnavailable, message),
+            LeaseError::Failed(message) => Self::new(Code::SandboxUnavailable, message),
         }
     }
 }
@@ -480,7 +488,7 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Runs a handful of futures together.
+/// Runs a few futures concurrently.
 async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut running: Vec<_> = futures
         .into_iter()

@@ -1,8 +1,8 @@
-//! Workers on call: who may have one, and which.
+//! The pool of workers: who gets one, and which.
 //!
-//! Two bounds. A *slot* is a living worker and is held for a whole request; a *place* is a share of the processors and
-//! is given up while a script waits for a built-in. Whoever holds a place never waits for a slot, so nobody waits in a
-//! circle. Hooks have slots and places of their own.
+//! Two limits. A *slot* is a living worker, held for a whole request. A *place* is a share of the
+//! processors, given up while a script waits for a built-in. A lease that holds a place never waits
+//! for a slot, so there is no deadlock. Hooks have slots and places of their own.
 
 use super::channel::Worker;
 use std::collections::VecDeque;
@@ -10,15 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tool_harness_sandbox::process::{WorkerLimits, WorkerProcess, WorkerProgram};
 
-/// Living workers for each place: room for scripts that wait on built-ins.
+/// Living workers per place: room for scripts that wait for built-ins.
 const SLOTS_PER_PLACE: usize = 4;
 
-/// What a worker is for. A worker that ran a tool's script never serves a hook or another session.
+/// What a worker is for. One that ran the script of a tool never serves a hook or another session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Hooks, and checks of their scripts.
     Policy,
-    /// Checks of tools' scripts: to parse one is to be exposed to it, so this worker runs no hook either.
+    /// Checks of tool scripts. Parsing a script exposes the worker to it, so this worker runs no
+    /// hook either.
     Check,
     /// Tools of one session, under one memory limit.
     Tool {
@@ -29,14 +30,14 @@ pub(crate) enum Purpose {
     },
 }
 
-/// Memory of a worker unless a tool or the project says otherwise.
+/// Memory of a worker, unless a tool or the project says otherwise.
 pub(crate) const DEFAULT_MEMORY_MB: u64 = 256;
 
 /// All workers of one engine.
 #[derive(Debug)]
 pub(crate) struct Pool {
     program: Option<WorkerProgram>,
-    /// A worker that was started before there was a pool. Hooks get it.
+    /// A worker that was started before the pool. Hooks get it.
     first: Mutex<Option<WorkerProcess>>,
     tools: Side,
     policy: Side,
@@ -62,7 +63,7 @@ impl Side {
     }
 }
 
-/// A worker in use. Dropped without [`Lease::give_back`], the worker is killed.
+/// A worker in use. Unless it is given back, dropping it kills the worker.
 #[derive(Debug)]
 pub(crate) struct Lease {
     /// The worker.
@@ -74,7 +75,7 @@ pub(crate) struct Lease {
 
 /// Why there is no worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NoWorker {
+pub(crate) enum LeaseError {
     /// This program cannot be a worker.
     NoProgram,
     /// It could not be started.
@@ -97,10 +98,10 @@ impl Pool {
     }
 
     /// A worker for the purpose. Waits for its turn; the caller bounds the wait.
-    pub(crate) async fn lease(&self, purpose: Purpose) -> Result<Lease, NoWorker> {
-        let program = self.program.as_ref().ok_or(NoWorker::NoProgram)?;
+    pub(crate) async fn lease(&self, purpose: Purpose) -> Result<Lease, LeaseError> {
+        let program = self.program.as_ref().ok_or(LeaseError::NoProgram)?;
         let side = self.side(&purpose);
-        let closed = |_| NoWorker::Failed("the engine is shutting down".into());
+        let closed = |_| LeaseError::Failed("the engine is shutting down".into());
         let slot = Arc::clone(&side.slots)
             .acquire_owned()
             .await
@@ -112,10 +113,10 @@ impl Pool {
         let mut worker = match side.take(&purpose).filter(Worker::is_silent) {
             Some(worker) => worker,
             None => match self.take_first(&purpose) {
-                Some(first) => Worker::adopt(first).await.map_err(NoWorker::Failed)?,
+                Some(first) => Worker::adopt(first).await.map_err(LeaseError::Failed)?,
                 None => Worker::start(program, &limits(&purpose))
                     .await
-                    .map_err(NoWorker::Failed)?,
+                    .map_err(LeaseError::Failed)?,
             },
         };
         worker.begin();
@@ -138,7 +139,7 @@ impl Pool {
         }
     }
 
-    /// Puts a worker back that answered its last request in full.
+    /// Returns a worker that finished its last request.
     pub(crate) fn give_back(&self, lease: Lease) {
         let Lease {
             mut worker,
@@ -159,7 +160,7 @@ impl Pool {
         drop(surplus);
     }
 
-    /// Workers that live and do nothing, for tests and reports.
+    /// Idle workers, for tests and reports.
     pub(crate) fn idle(&self) -> usize {
         let count = |side: &Side| {
             side.idle
@@ -177,7 +178,7 @@ impl Pool {
         count(&self.tools) + count(&self.policy)
     }
 
-    /// Whether one worker at most is running.
+    /// Whether at most one worker is running.
     pub(crate) fn is_quiet(&self) -> bool {
         let taken = |side: &Side| side.most_idle / 2 - side.places.available_permits();
         taken(&self.tools) + taken(&self.policy) <= 1
@@ -195,7 +196,8 @@ impl Pool {
         lease.place = None;
     }
 
-    /// Takes a place again. Never refused: it waits behind at most as many leases as there are slots.
+    /// Takes a place again. It is never refused, and waits behind at most as many leases as there
+    /// are slots.
     pub(crate) async fn take_place(&self, lease: &mut Lease) {
         if lease.place.is_none() {
             lease.place = Arc::clone(&self.side(&lease.purpose).places)

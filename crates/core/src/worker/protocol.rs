@@ -1,4 +1,4 @@
-//! The frames between the harness and a worker: a header, then this.
+//! The frames between the harness and a worker, after their header.
 
 use super::wire::{Reader, WireError, Writer};
 use crate::facts::ScriptKind;
@@ -10,8 +10,9 @@ pub const MAX_FRAME: usize = 64 << 20;
 /// Bytes before each frame: its length, then the ticket of the request it belongs to.
 pub const HEADER: usize = 12;
 
-/// Appends a frame and its header. A worker marks all it says with the ticket of the request it serves, which it cannot know before, so
-/// nothing it says too late or too early is heard as the answer to another.
+/// Appends a frame with its header. A worker marks its frames with the ticket of the request, which
+/// it cannot know in advance, so that a late or early frame is not taken as the answer to another
+/// request.
 pub fn push_frame(frames: &mut Vec<u8>, ticket: u64, frame: &[u8]) -> Result<(), WireError> {
     let length = u32::try_from(frame.len())
         .ok()
@@ -23,7 +24,7 @@ pub fn push_frame(frames: &mut Vec<u8>, ticket: u64, frame: &[u8]) -> Result<(),
     Ok(())
 }
 
-/// Reads a header: the length and the ticket, once there are enough bytes.
+/// Parses a header into length and ticket, once there are enough bytes.
 #[must_use]
 pub fn header(bytes: &[u8]) -> Option<(usize, u64)> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
@@ -47,7 +48,7 @@ pub enum Request {
         /// The source.
         source: String,
     },
-    /// Keep a script under a number. Not answered; a failure is reported when it is run.
+    /// Store a script under a number. There is no answer; a failure is reported when it runs.
     Load {
         /// The number.
         script: u32,
@@ -55,7 +56,7 @@ pub enum Request {
         kind: ScriptKind,
         /// The source.
         source: String,
-        /// Indices into the table of built-ins: what the script is linked with.
+        /// Indices into the table of built-ins that the script is linked with.
         linked: Vec<u32>,
     },
     /// Run a tool's script.
@@ -67,7 +68,7 @@ pub enum Request {
         /// The bounds.
         budget: Budget,
     },
-    /// Run hooks in order until one decides other than allow.
+    /// Run hooks in order until one decides something other than allow.
     Chain {
         /// The event's name.
         event: String,
@@ -96,9 +97,9 @@ pub struct Link {
 /// What one request may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Wall-clock time; zero means none.
+    /// Wall-clock time; zero means no limit.
     pub wall_ms: u64,
-    /// Processor time; zero means none.
+    /// Processor time; zero means no limit.
     pub cpu_ms: u64,
     /// Bytes of heap.
     pub memory_bytes: u64,
@@ -122,7 +123,7 @@ pub enum Response {
         /// Bound arguments.
         args: Vec<Value>,
     },
-    /// A built-in is called; nobody waits.
+    /// A built-in is called; the script does not wait.
     Note {
         /// Index into the table.
         builtin: u32,
@@ -135,7 +136,7 @@ pub enum Response {
     Done(Outcome),
     /// The tool's script failed.
     Failed(Failure),
-    /// The chain ended: one outcome for each hook that was looked at.
+    /// The chain ended: one verdict for each hook that was considered.
     Chain(Vec<Verdict>),
 }
 
@@ -150,20 +151,20 @@ pub enum Outcome {
     Error(Value),
 }
 
-/// Why a script gave nothing.
+/// Why a script gave no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// What happened.
     pub kind: FailureKind,
-    /// The message, without a place.
+    /// The message, without a position.
     pub message: String,
-    /// Line in the script, from one; zero when unknown.
+    /// The line in the script, counted from 1; zero if unknown.
     pub line: u32,
-    /// Column in the script, from one; zero when unknown.
+    /// The column in the script, counted from 1; zero if unknown.
     pub column: u32,
 }
 
-/// The kinds of failure a living worker reports.
+/// The failures that a living worker reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     /// The script raised, or could not be loaded.
@@ -180,14 +181,14 @@ pub enum FailureKind {
     Result,
 }
 
-/// What became of one hook of a chain.
+/// The outcome of one hook of a chain.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// Its `when` did not match.
     Skipped,
     /// It returned `allow()` and nothing more.
     Allowed,
-    /// It returned; what it returned, not yet judged.
+    /// What it returned, not yet judged.
     Returned(Value),
     /// It failed.
     Failed(Failure),
@@ -292,14 +293,14 @@ impl Request {
     }
 }
 
-/// Starts a [`Request::Run`]; the writer's owner writes the arguments next.
+/// Begins a [`Request::Run`]; the caller writes the arguments next.
 pub fn begin_run(w: &mut Writer, script: u32, budget: &Budget) {
     w.bytes.push(2);
     w.bytes.extend(script.to_le_bytes());
     budget.encode(w);
 }
 
-/// Starts a [`Request::Chain`]; the writer's owner writes the payload next.
+/// Begins a [`Request::Chain`]; the caller writes the payload next.
 pub fn begin_chain(
     w: &mut Writer,
     event: &str,
@@ -404,12 +405,12 @@ impl Response {
                 link,
                 args,
             } => {
-                let leaving = if matches!(self, Self::Cross { .. }) {
-                    Leaving::Cross
+                let kind = if matches!(self, Self::Cross { .. }) {
+                    CallKind::Cross
                 } else {
-                    Leaving::Note
+                    CallKind::Note
                 };
-                begin_call(&mut w, leaving, *builtin, *link, args.len())?;
+                begin_call(&mut w, kind, *builtin, *link, args.len())?;
                 for arg in args {
                     w.value(arg)?;
                 }
@@ -497,33 +498,33 @@ impl Response {
     }
 }
 
-/// How a call of a built-in leaves the worker.
+/// How the call of a built-in is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leaving {
+pub enum CallKind {
     /// As a [`Response::Cross`].
     Cross,
     /// As a [`Response::Note`].
     Note,
 }
 
-/// Starts the frame of a call; the writer's owner writes `args` values next.
+/// Begins the frame of a call; the caller writes `args` values next.
 pub fn begin_call(
     w: &mut Writer,
-    leaving: Leaving,
+    kind: CallKind,
     builtin: u32,
     link: u32,
     args: usize,
 ) -> Result<(), WireError> {
-    w.bytes.push(match leaving {
-        Leaving::Cross => 2,
-        Leaving::Note => 3,
+    w.bytes.push(match kind {
+        CallKind::Cross => 2,
+        CallKind::Note => 3,
     });
     w.bytes.extend(builtin.to_le_bytes());
     w.bytes.extend(link.to_le_bytes());
     w.len(args)
 }
 
-/// Starts a [`Response::Done`] with a plain value, which the writer's owner writes next.
+/// Begins a [`Response::Done`] with a plain value, which the caller writes next.
 pub fn begin_done(w: &mut Writer) {
     w.bytes.push(4);
 }

@@ -1,10 +1,11 @@
-//! Scripts as workers know them: a number, the source, and what it is linked with.
+//! Scripts as workers know them: a number, the source, and the linked built-ins.
 
 use crate::facts::ScriptKind;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A script that can be sent to workers. Equal scripts share a number, so a worker compiles each once.
+/// A script that can be sent to workers. Equal scripts share a number, so that a worker compiles
+/// each once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     /// The number on the wire.
@@ -17,10 +18,10 @@ pub struct Script {
     pub linked: Arc<[u32]>,
 }
 
-/// What makes two scripts the same to a worker.
+/// What makes two scripts equal to a worker.
 type Identity = (ScriptKind, Arc<str>, Arc<[u32]>);
 
-/// Gives numbers to scripts.
+/// Assigns numbers to scripts.
 #[derive(Debug, Default)]
 pub struct Scripts {
     known: Mutex<HashMap<Identity, u32>>,

@@ -1,19 +1,20 @@
-//! Other names under which hooks find the parts of a payload. The harness sends each part once; the worker adds the names.
+//! Other names for the parts of a payload. The harness sends each part once, and the worker adds
+//! the names.
 
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// Names that authors also use, and the part each one stands for.
+/// Names that authors also use, and the part each of them stands for.
 pub const SPELLINGS: [(&str, &str); 3] = [
     ("tool_name", "name"),
     ("arguments", "args"),
     ("id", "call_id"),
 ];
 
-/// The name under which a tool and its arguments stand together.
+/// The name that combines a tool and its arguments.
 pub const TOOL: &str = "tool";
 
-/// The parts of [`TOOL`], and what each one stands for.
+/// The parts of [`TOOL`], and what each stands for.
 pub const TOOL_PARTS: [(&str, &str); 3] =
     [("name", "name"), ("args", "args"), ("arguments", "args")];
 
@@ -23,7 +24,7 @@ pub fn applies_to(event: &str) -> bool {
     matches!(event, "tool.pre" | "tool.post")
 }
 
-/// What hooks of a spelled event find under `key`.
+/// The value that hooks of such an event find under `key`.
 pub(crate) fn part<'a>(payload: &'a Map<String, Value>, key: &str) -> Option<Cow<'a, Value>> {
     if let Some(value) = payload.get(key) {
         return Some(Cow::Borrowed(value));

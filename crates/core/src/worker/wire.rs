@@ -1,13 +1,15 @@
-//! JSON values in a compact tagged binary form, for the channel between the harness and its workers.
+//! JSON values in a compact tagged binary form, for the channel between the harness and its
+//! workers.
 //!
-//! A value is one tag byte and its content; lengths are little-endian `u32`. Decoding goes straight into whatever the
-//! reader builds: `serde_json` values here, Starlark values in a worker.
+//! A value is one tag byte and its content; lengths are little-endian `u32`. Decoding goes straight
+//! into whatever the reader builds: `serde_json` values here, Starlark values in a worker.
 
 use crate::depth::MAX_DEPTH;
 use crate::number::is_integer;
 use serde_json::{Map, Number, Value};
 
-/// How many values lists and maps may hold in all: a value takes one byte on the wire and many times that in memory.
+/// How many values lists and maps may hold in all: a value takes one byte on the wire and many
+/// times that in memory.
 pub const MAX_VALUES: usize = 1 << 20;
 
 const NULL: u8 = 0;
@@ -183,7 +185,8 @@ impl Writer {
     }
 }
 
-/// Arguments share the payload of a hook with a result and with themselves as text, and all of it must fit.
+/// Arguments share the payload of a hook with a result and with themselves as text, and all of it
+/// must fit.
 const SHARES: usize = 8;
 
 /// Whether arguments could be written, also several times in one frame, without writing them.
@@ -448,7 +451,8 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(text).map_err(|_| WireError::Malformed)
     }
 
-    /// The length of something that holds values. Charged before anything is reserved for it, because the length is only a claim.
+    /// The length of something that holds values. Charged before anything is reserved for it,
+    /// because the length is only a claim.
     pub(super) fn held(&mut self) -> Result<usize, WireError> {
         let len = self.count()?;
         self.values = self.values.saturating_add(len);

@@ -1,15 +1,15 @@
-//! What the original of seed 002 documents and does not do, and the test here that shows it done. The page in `docs` is made of this.
+//! What the original of seed 002 documents but does not do, and the tests that show it working
+//! here. `docs/tinyagents.md` is generated from this table.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// One feature.
 struct Row {
-    /// What it is.
     feature: &'static str,
-    /// How it stands there: P in part, N not, D code that nothing calls, hole, broken.
+    /// Its state there: P in part, N documented only, D dead code, hole, broken.
     there: &'static str,
-    /// How it stands here.
+    /// Its state here.
     here: &'static str,
     /// The tests that show it.
     tests: &'static [&'static str],
@@ -39,7 +39,7 @@ const ROWS: &[Row] = &[
     row(
         "`ToolSpec` as one struct, `ToolName`, `ToolCallId`",
         "N",
-        "one struct, each field of which somebody reads",
+        "one struct, and every field is used",
         &[
             "whatever_could_surprise_a_call_is_refused_with_a_type",
             "names_that_some_provider_would_not_take_are_told_apart",
@@ -48,7 +48,7 @@ const ROWS: &[Row] = &[
     row(
         "`ToolRuntime` with stores, events, cancellation",
         "P",
-        "a child context for each call, with the stores that scripts see",
+        "a child context per call, with the stores that scripts see",
         &[
             "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
             "a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told",
@@ -57,19 +57,19 @@ const ROWS: &[Row] = &[
     row(
         "Empty, duplicate, spaced, long and unescapable names are rejected",
         "N",
-        "at registration, with a type",
+        "at registration, with a typed error",
         &["whatever_could_surprise_a_call_is_refused_with_a_type"],
     ),
     row(
         "Provider aliases of names",
         "P",
-        "an alias leads to the tool; events have the canonical name",
+        "an alias finds the tool; events have the canonical name",
         &["rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names"],
     ),
     row(
         "The host injects hidden values",
         "N",
-        "ids, mode, state, idempotency key, and what the host gives",
+        "ids, mode, state, idempotency key, and the host's own values",
         &[
             "injected_names_cannot_be_forged_however_they_are_wrapped",
             "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
@@ -78,13 +78,13 @@ const ROWS: &[Row] = &[
     row(
         "A model cannot forge injected arguments",
         "P, hole",
-        "also not in text, fences or wrappers, repaired or not",
+        "nor in text, fences or wrappers, repaired or not",
         &["injected_names_cannot_be_forged_however_they_are_wrapped"],
     ),
     row(
         "Arguments are validated against the schema",
         "holes",
-        "by the whole of JSON Schema 2020-12; every violation with its path",
+        "against all of JSON Schema 2020-12; every violation has its path",
         &[
             "admit_accepts_exactly_what_the_schema_does",
             "violations_name_the_path_and_defaults_fill_in",
@@ -93,31 +93,31 @@ const ROWS: &[Row] = &[
     row(
         "The schema itself is checked at registration",
         "N",
-        "both schemas are compiled then",
+        "both schemas are compiled at registration",
         &["whatever_could_surprise_a_call_is_refused_with_a_type"],
     ),
     row(
-        "Only tools that the turn advertises run",
+        "Only tools that the turn offers run",
         "N",
-        "and refusals name no others",
+        "yes, and refusals name no others",
         &[
             "a_turn_runs_what_it_offers_and_a_child_never_gets_more_than_its_parent",
             "selection_narrows_the_surface_of_a_turn_and_what_it_takes_away_does_not_run",
         ],
     ),
     row(
-        "Malformed JSON never becomes `{}`, in no policy",
+        "Malformed JSON never becomes `{}`, under any policy",
         "hole",
-        "it is answered with the call's id",
+        "it is refused under the call's id",
         &[
             "malformed_json_is_answered_with_the_calls_id_and_is_never_an_empty_object",
             "arguments_are_repaired_by_policy_only_and_never_for_tools_with_effects",
         ],
     ),
     row(
-        "What a list does not allow is an event and a message the model can act on",
+        "A call that a list does not allow is an event and a message the model can act on",
         "N",
-        "`tool.rejected`, and the run goes on",
+        "`tool.rejected`, and the run continues",
         &[
             "rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names",
             "every_code_has_a_reaction_and_the_policy_is_data",
@@ -126,28 +126,28 @@ const ROWS: &[Row] = &[
     row(
         "The order of a call's life",
         "P",
-        "one path, whose stages cannot be skipped",
+        "one path; no stage can be skipped",
         &[
             "links_run_by_priority_and_each_sees_what_the_one_before_left",
             "every_case_goes_as_its_page_says",
         ],
     ),
     row(
-        "What middleware changes is validated again",
+        "Changes by middleware are validated again",
         "hole",
-        "by schema and rules",
+        "against schema and rules",
         &["changed_arguments_are_validated_and_authorized_again"],
     ),
     row(
-        "Layers around bodies do not force one call after the other",
+        "Layers around bodies do not serialise calls",
         "N",
-        "calls wait for nobody",
+        "calls do not wait for each other",
         &["layers_and_links_do_not_make_calls_wait_for_each_other"],
     ),
     row(
         "Bounded concurrency; tools that block",
         "N",
-        "of the engine, a turn, a tool, and values of arguments; threads for tools that block",
+        "per engine, turn, tool, and argument value; threads for blocking tools",
         &[
             "a_thousand_calls_of_one_turn_run_eight_at_once_and_answer_in_order",
             "limits_of_a_tool_a_key_and_the_engine_hold",
@@ -158,7 +158,7 @@ const ROWS: &[Row] = &[
     row(
         "Retry policy of a tool",
         "N",
-        "growing waits shortened by chance, only where a repeat does no harm",
+        "exponential backoff with jitter, only if a repeat does no harm",
         &[
             "what_may_pass_is_tried_again_only_when_a_repeat_does_no_harm",
             "waits_grow_up_to_their_cap_and_differ_by_chance",
@@ -167,13 +167,13 @@ const ROWS: &[Row] = &[
     row(
         "Timeout of a tool",
         "P",
-        "always, whoever set it",
+        "always, whichever side set it",
         &["deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not"],
     ),
     row(
         "Cancellation",
         "P",
-        "a call in flight ends, whether its tool listens or not",
+        "a call in flight ends whether its tool listens or not",
         &[
             "deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not",
             "a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told",
@@ -182,13 +182,13 @@ const ROWS: &[Row] = &[
     row(
         "Limits on calls",
         "P, broken",
-        "of a tool, a run and a turn; three of five run, two are refused",
+        "per tool, run and turn; three of five run, two are refused",
         &["where_three_of_five_are_allowed_three_run_and_two_are_refused"],
     ),
     row(
         "Classes of errors, and what a loop does about them",
         "P",
-        "a class on every failure; the policy is data; control flow is no message",
+        "every failure has a class; the policy is data; control flow never becomes a message",
         &[
             "control_flow_is_no_message_and_the_policy_says_what_ends_a_run",
             "where_a_run_shall_go_no_link_no_layer_and_no_deadline_makes_a_result_of_it",
@@ -198,7 +198,7 @@ const ROWS: &[Row] = &[
     row(
         "A panic is isolated",
         "N",
-        "it ends its call and nothing else, in tools and middleware",
+        "it fails its call and nothing else, in tools and middleware",
         &[
             "a_panic_ends_its_call_and_nothing_else",
             "a_link_that_panics_lets_nothing_pass",
@@ -207,7 +207,7 @@ const ROWS: &[Row] = &[
     row(
         "Every call that starts has one last event",
         "P, broken",
-        "also when it is dropped, and beside others that fail",
+        "also if it is dropped, and next to calls that fail",
         &[
             "a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told",
             "deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not",
@@ -217,7 +217,7 @@ const ROWS: &[Row] = &[
     row(
         "Progress of a tool",
         "D",
-        "an event, and a notification of MCP",
+        "an event, and an MCP notification",
         &[
             "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
             "progress_comes_before_the_answer_and_only_grows",
@@ -226,7 +226,7 @@ const ROWS: &[Row] = &[
     row(
         "Results with blocks, value, artifacts, provider, time",
         "P",
-        "text, pictures, sounds, links, resources; `ToolMessage` is what every door encodes",
+        "text, images, audio, links, resources; every client format encodes a `ToolMessage`",
         &[
             "a_tool_gives_blocks_and_a_provider_and_calls_others_through_the_path",
             "what_a_tool_keeps_has_no_secrets_and_is_read_in_its_own_session_only",
@@ -237,7 +237,7 @@ const ROWS: &[Row] = &[
     row(
         "Large output",
         "D",
-        "bounded by the path itself; the whole is kept, without its secrets, and read in parts by its own session",
+        "bounded for every call; the whole is stored without its secrets, and its own session reads it in parts",
         &[
             "what_stays_of_a_long_text_is_within_the_bound_with_the_mark_of_the_cut",
             "a_long_result_keeps_its_head_its_tail_and_a_handle_that_only_its_session_can_use",
@@ -247,13 +247,13 @@ const ROWS: &[Row] = &[
     row(
         "A cap on results",
         "P",
-        "always, and what is cut is no error",
+        "always, and truncation is not an error",
         &["what_stays_of_a_long_text_is_within_the_bound_with_the_mark_of_the_cut"],
     ),
     row(
         "Safety metadata that is enforced",
         "P",
-        "effects, which rules and ceilings judge and the runtime holds a tool to",
+        "effects, which rules and ceilings judge and the runtime enforces",
         &[
             "rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names",
             "without_a_workspace_or_the_effect_nothing_is_touched",
@@ -262,7 +262,7 @@ const ROWS: &[Row] = &[
     row(
         "Approval that does not end the run",
         "P",
-        "asked for; where nobody can be asked, a refusal that the model reads",
+        "asked for; if nobody can be asked, a refusal that the model reads",
         &[
             "a_tool_that_asks_for_a_person_is_refused_where_there_is_none",
             "a_link_refuses_asks_defers_or_ends_the_run",
@@ -271,7 +271,7 @@ const ROWS: &[Row] = &[
     row(
         "The workspace, links included",
         "P",
-        "resolved by the kernel beneath one folder",
+        "the kernel resolves paths beneath one folder",
         &[
             "without_a_workspace_or_the_effect_nothing_is_touched",
             "links_that_leave_are_refused_by_every_operation",
@@ -281,7 +281,7 @@ const ROWS: &[Row] = &[
     row(
         "A guard against the same call again and again",
         "D",
-        "`NoRepeats`, a middleware",
+        "the middleware `NoRepeats`",
         &["the_same_call_again_and_again_is_refused_and_another_one_is_not"],
     ),
     row(
@@ -325,7 +325,7 @@ fn every_row_has_tests_that_are_there_and_the_page_says_what_they_show() {
     ] {
         sources(&repository().join(folder), &mut all);
     }
-    let mut page = "<!-- Generated by `crates/core/tests/it/compared.rs`. Do not edit; `UPDATE=1 cargo test -p tool-harness --test it compared` rewrites it. -->\n\n# What TinyAgents documents and does not do\n\nTinyAgents 2.1.1 is the original of the feature. P: in part. N: documented only. D: code that nothing calls. Each row names the tests here that show it.\n\n| feature | there | here | shown by |\n| --- | --- | --- | --- |\n".to_owned();
+    let mut page = "<!-- Generated by `crates/core/tests/it/compared.rs`. Do not edit; `UPDATE=1 cargo test -p tool-harness --test it compared` rewrites it. -->\n\n# What TinyAgents documents and does not do\n\nTinyAgents 2.1.1 is where these features come from. P: works in part. N: documented only. D: dead code. Each row names the tests in this repository that show it working here.\n\n| feature | there | here | shown by |\n| --- | --- | --- | --- |\n".to_owned();
     for Row {
         feature,
         there,

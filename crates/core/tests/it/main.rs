@@ -15,6 +15,7 @@ mod middleware;
 mod numbers;
 mod panics;
 mod property;
+mod record;
 mod registry;
 mod sinks;
 mod support;

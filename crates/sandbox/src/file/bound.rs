@@ -1,27 +1,29 @@
-//! What of the workspace one tool is kept to. The jail keeps everybody inside; this keeps some further in.
+//! Which part of the workspace a tool may use. The jail keeps every tool inside the workspace;
+//! these bounds keep some of them further in.
 
 use super::error::{FileError, shown};
 use super::protected::folded_parts;
 
-/// Which places of a workspace may be looked at and changed, as workspace-relative paths without links; `.` is all of it.
+/// Which places of a workspace may be read and changed, as workspace-relative paths without links;
+/// `.` is all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bounds {
+pub struct PathBounds {
     /// The only places that may be read; absent means all.
     pub read: Option<Vec<String>>,
-    /// The only places that may be changed; absent means all that may be read.
+    /// The only places that may be changed; absent means everything that may be read.
     pub write: Option<Vec<String>>,
-    /// Places that are not to be seen, wherever they lie.
+    /// Places that no tool sees.
     pub hidden: Vec<String>,
 }
 
-impl Bounds {
-    /// Whether they leave everything open.
+impl PathBounds {
+    /// Whether everything is allowed.
     #[must_use]
     pub fn is_open(&self) -> bool {
         *self == Self::default()
     }
 
-    /// As a file system that ignores case would say it: that only ever hides more.
+    /// Compared as a file system that ignores case would, which can only hide more.
     fn hides(&self, path: &str) -> bool {
         let parts = folded_parts(path);
         self.hidden
@@ -29,29 +31,30 @@ impl Bounds {
             .any(|hidden| hidden == "." || parts.starts_with(&folded_parts(hidden)))
     }
 
-    /// Whether a path may be looked at.
+    /// Whether a path may be read.
     pub(super) fn shows(&self, path: &str) -> bool {
         !self.hides(path) && self.read.as_ref().is_none_or(|places| within(places, path))
     }
 
-    /// Whether a path leads to something that may be looked at: a directory on the way is listed, without its other entries.
+    /// Whether a path leads to something that may be read: a folder on the way is listed, without
+    /// its other entries.
     pub(super) fn leads_on(&self, path: &str) -> bool {
         let on_the_way = |places: &Vec<String>| places.iter().any(|place| is_below(place, path));
         self.shows(path) || (!self.hides(path) && self.read.as_ref().is_some_and(on_the_way))
     }
 
-    /// Refuses a path that may not be looked at.
+    /// Refuses a path that may not be read.
     pub(super) fn judge_read(&self, path: &str, given: &str) -> Result<(), FileError> {
         if self.shows(path) {
             Ok(())
         } else {
-            Err(FileError::Kept(shown(given)))
+            Err(FileError::OutOfBounds(shown(given)))
         }
     }
 
     /// Refuses a path that may not be changed.
     pub(super) fn judge_write(&self, path: &str) -> Result<(), FileError> {
-        // Whoever changes a directory that a hidden place is in would change that place as well.
+        // Changing a folder that holds a hidden place would change that place as well.
         let parts = folded_parts(path);
         let covers_hidden = self
             .hidden
@@ -66,7 +69,7 @@ impl Bounds {
         if may {
             Ok(())
         } else {
-            Err(FileError::Kept(shown(path)))
+            Err(FileError::OutOfBounds(shown(path)))
         }
     }
 }
@@ -75,7 +78,7 @@ fn within(places: &[String], path: &str) -> bool {
     places.iter().any(|place| is_below(path, place))
 }
 
-/// Whether `path` is `place` or below it, by whole parts.
+/// Whether `path` is `place` or below it, component by component.
 fn is_below(path: &str, place: &str) -> bool {
     place == "."
         || path
@@ -87,14 +90,14 @@ fn is_below(path: &str, place: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn bounds(read: Option<&[&str]>, write: Option<&[&str]>, hidden: &[&str]) -> Bounds {
+    fn bounds(read: Option<&[&str]>, write: Option<&[&str]>, hidden: &[&str]) -> PathBounds {
         let texts = |places: &[&str]| {
             places
                 .iter()
                 .map(|place| (*place).to_owned())
                 .collect::<Vec<_>>()
         };
-        Bounds {
+        PathBounds {
             read: read.map(texts),
             write: write.map(texts),
             hidden: texts(hidden),
@@ -125,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_can_be_kept_to_less_than_reading_or_to_nothing() {
+    fn writing_can_be_limited_more_than_reading() {
         let some = bounds(None, Some(&["out"]), &[]);
         assert!(
             some.shows("src/a")
@@ -134,6 +137,6 @@ mod tests {
         );
         let none = bounds(None, Some(&[]), &[]);
         assert!(none.shows("a") && none.judge_write("a").is_err());
-        assert!(Bounds::default().is_open() && Bounds::default().judge_write("a").is_ok());
+        assert!(PathBounds::default().is_open() && PathBounds::default().judge_write("a").is_ok());
     }
 }

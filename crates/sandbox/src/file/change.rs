@@ -4,18 +4,19 @@ use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
 use super::error::{FileError, shown};
-use super::place::Parents;
 use super::protected::is_stem;
+use super::target::Parents;
 use super::tree::{empty_tree, judge_tree};
 use super::write::TRIES;
 use super::{FileKind, Jail};
 
 impl Jail {
-    /// Removes a file, a link, or an empty directory; with `recursive`, a directory and what is in it (never following links).
-    /// A directory with a protected name anywhere in it is refused before anything is removed.
+    /// Removes a file, a link, or an empty directory; with `recursive`, a directory and what is in
+    /// it (never following links). A directory that holds a protected name anywhere is refused
+    /// before anything is removed.
     pub fn remove(&self, path: &str, recursive: bool) -> Result<(), FileError> {
         let guard = self.guard()?;
-        let place = self.place(&guard, path, Parents::Require)?;
+        let place = self.target(&guard, path, Parents::Require)?;
         let stat = place
             .stat()?
             .ok_or_else(|| FileError::NotFound(shown(path)))?;
@@ -34,10 +35,11 @@ impl Jail {
         })
     }
 
-    /// Renames within the jail; parents of the new name are created. A file may replace a file; nothing replaces a directory or a link.
+    /// Renames within the jail and creates the parents of the new name. A file may replace a file;
+    /// nothing replaces a directory or a link.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), FileError> {
         let guard = self.guard()?;
-        let source = self.place(&guard, from, Parents::Require)?;
+        let source = self.target(&guard, from, Parents::Require)?;
         let stat = source
             .stat()?
             .ok_or_else(|| FileError::NotFound(shown(from)))?;
@@ -46,9 +48,10 @@ impl Jail {
             FileKind::Directory => judge_tree(&guard, &source)?,
             FileKind::Other => return Err(FileError::NotRegular(shown(from))),
         }
-        let target = self.place(&guard, to, Parents::Create)?;
-        // `x/mcp.json` is free, `.vscode/mcp.json` is not: a directory must not become the one from the other. Refused whatever is in
-        // it, because another call may be writing there at this moment.
+        let target = self.target(&guard, to, Parents::Create)?;
+        // `x/mcp.json` is free, `.vscode/mcp.json` is protected, so `x` must not be renamed to
+        // `.vscode`. This is refused whatever `x` holds, because another call may be writing into
+        // it right now.
         if FileKind::of(&stat) != FileKind::File && is_stem(target.real()) {
             return Err(FileError::Protected(shown(to)));
         }

@@ -8,23 +8,23 @@ use rustix::io::Errno;
 /// How much of a path a message repeats: enough to recognise it, too little to flood a log.
 const SHOWN: usize = 300;
 
-/// Why a file operation was refused or failed. Every text names the path as it was given.
+/// Why a file operation was refused or failed. Every message names the path as the caller gave it.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// Not there.
+    /// The path does not exist.
     #[error("`{0}` does not exist")]
     NotFound(String),
     /// The path, or a link on it, leaves the workspace.
     #[error("`{0}` is outside the workspace; give a path inside it")]
     Outside(String),
-    /// The path is one of the names that only a person changes.
+    /// The path is protected: only a person changes it.
     #[error("`{0}` is protected from tools; a person must edit it")]
     Protected(String),
-    /// The path is not among what this tool is kept to, or it is hidden.
+    /// The path is outside the tool's bounds, or hidden.
     #[error(
-        "`{0}` is not among what this tool may touch; `permissions`, `safety.workspace_root` or `sandbox.hidden` keep it out"
+        "`{0}` is outside what this tool may touch; `permissions`, `safety.workspace_root` and `sandbox.hidden` decide that"
     )]
-    Kept(String),
+    OutOfBounds(String),
     /// The file has other names, so a change could reach a file outside the workspace.
     #[error("`{0}` has more than one hard link; write to a new file, or remove this name first")]
     HardLinked(String),
@@ -33,16 +33,16 @@ pub enum FileError {
         "`{0}` is a pipe, a socket or a device; only regular files and directories are accepted"
     )]
     NotRegular(String),
-    /// The last part is a symbolic link and the operation would write through it.
+    /// The last component is a symbolic link, and the operation would write through it.
     #[error(
         "`{0}` is a symbolic link; give the path of the file it points to, or remove the link first"
     )]
     Link(String),
-    /// Links that lead to each other, or one the system invents.
+    /// Links form a loop, or the kernel invents one (a magic link).
     #[error("`{0}` passes through too many symbolic links; give a path without them")]
     Loop(String),
-    /// The operating system says this user may not.
-    #[error("`{0}` may not be accessed by this user: permission denied")]
+    /// The operating system denies this user access.
+    #[error("permission denied: this user may not access `{0}`")]
     Denied(String),
     /// A directory where a file is needed.
     #[error("`{0}` is a directory; give the path of a file")]
@@ -51,9 +51,9 @@ pub enum FileError {
     #[error("`{0}`, or a part of it, is not a directory")]
     NotDirectory(String),
     /// A directory that would have to be empty.
-    #[error("`{0}` is a directory that is not empty; empty it, or remove it recursively")]
+    #[error("`{0}` is not empty; empty it, or remove it recursively")]
     NotEmpty(String),
-    /// The workspace itself, where something inside it is needed.
+    /// The workspace itself, where the operation needs something inside it.
     #[error("`{0}` is the workspace itself; name something inside it")]
     Root(String),
     /// Not a usable path.
@@ -102,30 +102,31 @@ pub enum FileError {
         /// What the limit counts.
         what: &'static str,
     },
-    /// Somebody else kept changing the path.
-    #[error("`{0}` kept changing while it was used; try again")]
+    /// Another process kept changing the path.
+    #[error("`{0}` kept changing during the operation; try again")]
     Busy(String),
-    /// The system cannot keep paths inside the workspace, so nothing is opened.
+    /// The system cannot keep paths inside the workspace, so the jail opens nothing.
     #[error("files cannot be opened safely here: {0}")]
     Unavailable(String),
-    /// Anything else the operating system says.
+    /// Any other error of the operating system.
     #[error("`{path}`: {source}")]
     Io {
         /// As given.
         path: String,
-        /// The operating system's words.
+        /// The operating system's error.
         source: io::Error,
     },
 }
 
 impl FileError {
-    /// Whether the jail refused on purpose, which is recorded, as opposed to something that went wrong.
+    /// Whether the jail refused on purpose (such denials are recorded), as opposed to something
+    /// that went wrong.
     pub fn is_denial(&self) -> bool {
         matches!(
             self,
             Self::Outside(_)
                 | Self::Protected(_)
-                | Self::Kept(_)
+                | Self::OutOfBounds(_)
                 | Self::HardLinked(_)
                 | Self::NotRegular(_)
                 | Self::Link(_)
@@ -147,7 +148,7 @@ impl FileError {
                 why: "it is too long for this file system",
             },
             Errno::NOSYS => Self::Unavailable(
-                "the kernel lacks a system call this needs; Linux 5.6 or newer is needed".into(),
+                "the kernel lacks a required system call; Linux 5.6 or newer is needed".into(),
             ),
             other => Self::Io {
                 path: shown,
@@ -156,7 +157,7 @@ impl FileError {
         }
     }
 
-    /// What an error number means when a path was opened beneath the workspace.
+    /// What an error number means when opening a path beneath the workspace.
     pub(super) fn from_open(path: &str, errno: Errno) -> Self {
         match errno {
             Errno::XDEV => Self::Outside(shown(path)),
@@ -167,7 +168,7 @@ impl FileError {
         }
     }
 
-    /// The same for errors of the standard library, which keep the number.
+    /// The same for errors of the standard library, which carry the number.
     pub(super) fn from_io(path: &str, error: io::Error) -> Self {
         match Errno::from_io_error(&error) {
             Some(errno) => Self::from_os(path, errno),
@@ -179,7 +180,7 @@ impl FileError {
     }
 }
 
-/// A path as a message may show it: on one line, without control characters, not endless.
+/// A path as a message may show it: on one line, without control characters, cut after a while.
 pub(super) fn shown(path: &str) -> String {
     let mut text = String::new();
     for (count, c) in path.chars().enumerate() {
@@ -235,7 +236,8 @@ mod tests {
             FileError::from_os("x", Errno::NOSYS),
             FileError::Unavailable(_)
         ));
-        // Between two mounts inside the workspace a rename fails with the number that means an escape when opening.
+        // Across two mounts inside the workspace a rename fails with the error number that means an
+        // escape when opening.
         assert!(!FileError::from_os("x", Errno::XDEV).is_denial());
     }
 }

@@ -1,19 +1,19 @@
-//! What of a workspace may be written: no protected name, and nothing outside of the bounds.
+//! What of a workspace may be written: no protected name, and nothing outside the bounds.
 
-use super::bound::Bounds;
+use super::bound::PathBounds;
 use super::error::{FileError, shown};
 use super::protected::is_protected;
 use std::sync::Arc;
 
 /// Refuses what may not be written: protected names, what links in the workspace make protected
-/// (writing to `settings/claude` where `.claude` is a link to it writes the client's settings),
-/// and what is outside of a tool's bounds.
+/// (writing to `settings/claude` where `.claude` is a link to it writes the client's settings), and
+/// what is outside a tool's bounds.
 #[derive(Debug, Default)]
 pub struct WriteGuard {
     /// Workspace-relative real paths whose trees are protected too.
     pub(super) aliases: Vec<String>,
     /// What of the workspace may be changed at all.
-    pub(super) bounds: Arc<Bounds>,
+    pub(super) bounds: Arc<PathBounds>,
 }
 
 impl WriteGuard {

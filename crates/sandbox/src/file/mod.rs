@@ -1,19 +1,21 @@
-//! The file jail: every path is resolved by the kernel beneath one opened directory, and one descriptor goes from check to use.
+//! The file jail: the kernel resolves every path beneath one opened directory, and one descriptor
+//! goes from check to use.
 //!
 //! What it relies on:
-//! 1. Nothing is opened by a path from outside except through `open`, which never leaves the root descriptor.
-//! 2. Nothing is changed except in a `place::Place`: an opened directory whose real path was judged, and a name in it.
-//! 3. The kind of a file is asked of the opened descriptor, never of a path that is opened afterwards.
+//! 1. The jail opens a given path only through `open`, which never leaves the root descriptor.
+//! 2. It changes nothing except through a `target::WriteTarget`: an opened directory whose real
+//!    path was judged, and a name in it.
+//! 3. It asks an opened descriptor for the kind of a file, never a path that is opened later.
 
 mod bound;
 mod change;
 mod error;
 mod guard;
-mod look;
+mod inspect;
 mod open;
 mod path;
-mod place;
 mod protected;
+mod target;
 mod tree;
 mod write;
 
@@ -23,10 +25,10 @@ use std::sync::Arc;
 
 use rustix::fs::FileType;
 
-pub use bound::Bounds;
+pub use bound::PathBounds;
 pub use error::FileError;
 pub use guard::WriteGuard;
-pub use open::open_at_once;
+pub use open::open_nonblocking;
 pub(crate) use protected::{
     GIT_FOLDER, git_names, is_git_folder, protected_paths, protected_rests,
 };
@@ -38,12 +40,12 @@ pub use protected::{
 /// A folder that paths cannot leave.
 #[derive(Debug)]
 pub struct Jail {
-    /// Opened once; everything is resolved from here.
+    /// Opened once; every path is resolved from here.
     root: OwnedFd,
-    /// Where it was, free of links, when it was opened: only for understanding absolute paths.
+    /// Its path without links when it was opened; only used to read absolute paths.
     path: PathBuf,
-    /// What of it may be touched.
-    bounds: Arc<Bounds>,
+    /// What of it may be used.
+    bounds: Arc<PathBounds>,
 }
 
 impl Jail {
@@ -52,8 +54,8 @@ impl Jail {
         &self.path
     }
 
-    /// The same folder for somebody who is kept to less of it, instead of what this one is kept to.
-    pub fn kept_to(&self, bounds: Bounds) -> Result<Self, FileError> {
+    /// The same folder with these bounds instead of its own.
+    pub fn with_bounds(&self, bounds: PathBounds) -> Result<Self, FileError> {
         let root = self
             .root
             .try_clone()
@@ -79,7 +81,7 @@ pub enum FileKind {
     Other,
 }
 
-/// Facts about a path.
+/// Metadata of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// What it is.
@@ -95,9 +97,9 @@ pub struct Stat {
 /// One entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name; what is not UTF-8 in it is shown as `�`, and such an entry cannot be opened.
+    /// Its name; bytes that are not UTF-8 show as `�`, and such an entry cannot be opened.
     pub name: String,
-    /// Its facts.
+    /// Its metadata.
     pub stat: Stat,
 }
 
@@ -114,7 +116,7 @@ impl FileKind {
 
 impl Stat {
     fn of(stat: &rustix::fs::Stat) -> Self {
-        // The nanoseconds are below a thousand million, and their type differs between machines.
+        // Nanoseconds are below a thousand million; their type differs between platforms.
         let millis = i64::try_from(stat.st_mtime_nsec).unwrap_or(0) / 1_000_000;
         Self {
             kind: FileKind::of(stat),

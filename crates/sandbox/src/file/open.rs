@@ -1,4 +1,4 @@
-//! Opening beneath the root, and finding out where an opened directory really is.
+//! Opening beneath the root, and finding the real path of an opened directory.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,27 +14,28 @@ use rustix::io::Errno;
 
 use super::error::{FileError, shown};
 use super::guard::WriteGuard;
-use super::path::{Inside, join};
+use super::path::{RelativePath, join};
 use super::protected::{GIT_FOLDER, is_protected, protected_paths};
 use super::{FileKind, Jail};
 
-/// How often an open is tried again when something was renamed meanwhile.
+/// How often to retry an open that raced with a rename.
 const TRIES: usize = 128;
 
-/// Stay below the starting descriptor and never take the kernel's own links such as `/proc/self/root`.
+/// Stay below the starting descriptor and never follow the kernel's own links such as
+/// `/proc/self/root`.
 pub(super) const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
 /// The same, and no links at all.
 pub(super) const NO_LINKS: ResolveFlags = BENEATH.union(ResolveFlags::NO_SYMLINKS);
 
-/// For reading whatever is there: a pipe does not block, a terminal does not become ours.
+/// For reading any file: a pipe does not block, a terminal does not become ours.
 pub(super) const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 /// For reading the entries of a directory.
 pub(super) const READ_DIRECTORY: OFlags = READ.union(OFlags::DIRECTORY);
-/// For naming a directory without reading it.
+/// For referring to a directory without reading it.
 pub(super) const NAME_DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 
-/// Opens a file for reading anywhere, for the harness itself: a pipe in its place does not keep it waiting.
-pub fn open_at_once(path: &Path) -> std::io::Result<File> {
+/// Opens a file anywhere for the harness itself; does not block on a pipe.
+pub fn open_nonblocking(path: &Path) -> std::io::Result<File> {
     Ok(File::from(open(
         path,
         READ | OFlags::CLOEXEC,
@@ -42,8 +43,9 @@ pub fn open_at_once(path: &Path) -> std::io::Result<File> {
     )?))
 }
 
-/// Opens `path` from `directory` under the given limits. The only way in which this crate opens a path that it was given.
-pub(super) fn beneath(
+/// Opens `path` from `directory` under the given limits. This crate opens given paths in no other
+/// way.
+pub(super) fn open_beneath(
     directory: BorrowedFd<'_>,
     path: impl rustix::path::Arg + Copy,
     flags: OFlags,
@@ -57,7 +59,7 @@ pub(super) fn beneath(
             Mode::empty(),
             limits,
         ) {
-            // The kernel could not tell whether a rename led outside; it asks to be asked again.
+            // The kernel could not tell whether a rename led outside, and asks for another try.
             Err(Errno::AGAIN | Errno::INTR) => std::thread::yield_now(),
             done => return done,
         }
@@ -71,15 +73,15 @@ impl Jail {
         let name = root.to_string_lossy();
         let root = open(root, NAME_DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| FileError::from_os(&name, errno))?;
-        // Refuse at once where the system cannot keep paths inside, and not at the first call.
-        beneath(root.as_fd(), ".", NAME_DIRECTORY, BENEATH).map_err(|errno| match errno {
-            // Older container runtimes answer calls they do not know with `EPERM`.
+        // Refuse now if the system cannot keep paths inside, not at the first call.
+        open_beneath(root.as_fd(), ".", NAME_DIRECTORY, BENEATH).map_err(|errno| match errno {
+            // Older container runtimes answer unknown calls with `EPERM`.
             Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::TOOBIG => FileError::Unavailable(
                 "`openat2` does not work here; Linux 5.6 or newer is needed, and a container must allow the call".into(),
             ),
             other => FileError::from_open(&name, other),
         })?;
-        let path = place_of(root.as_fd())?;
+        let path = path_of_descriptor(root.as_fd())?;
         Ok(Self {
             root,
             path,
@@ -97,7 +99,8 @@ impl Jail {
         if u64::try_from(stat.st_size).is_ok_and(|size| size > max) {
             return Err(too_large());
         }
-        // The size is only what it was: the file may grow, or be one that the system makes up while it is read.
+        // The size is out of date: the file may grow, or the system may make it up while it is
+        // read.
         let mut bytes = Vec::new();
         file.take(max.saturating_add(1))
             .read_to_end(&mut bytes)
@@ -109,14 +112,15 @@ impl Jail {
         }
     }
 
-    /// The workspace-relative path without links that `path` leads to, `.` for the workspace: what rules about names should see.
-    /// Where nothing is there yet, the directory it would be in is followed and the rest is kept as given.
+    /// The workspace-relative path without links that `path` leads to, `.` for the workspace: what
+    /// rules about names should see. If the path does not exist yet, follows the directory it would
+    /// be in and keeps the rest as given.
     pub fn real(&self, path: &str) -> Result<String, FileError> {
         let inside = self.parse(path)?;
         let mut there = inside.as_str();
         let mut rest: Vec<&str> = Vec::new();
         loop {
-            match beneath(self.root.as_fd(), there, OFlags::PATH, BENEATH) {
+            match open_beneath(self.root.as_fd(), there, OFlags::PATH, BENEATH) {
                 Ok(opened) => {
                     let real = self.real_of(opened.as_fd(), path)?;
                     return Ok(rest
@@ -134,11 +138,11 @@ impl Jail {
         }
     }
 
-    pub(super) fn parse(&self, given: &str) -> Result<Inside, FileError> {
-        Inside::parse(&self.path, given)
+    pub(super) fn parse(&self, given: &str) -> Result<RelativePath, FileError> {
+        RelativePath::parse(&self.path, given)
     }
 
-    /// Opens a regular file for reading, where this one may look, and says what was opened.
+    /// Opens a regular file for reading, if the bounds allow it, and returns its metadata.
     pub(super) fn open_file(&self, given: &str) -> Result<(File, rustix::fs::Stat), FileError> {
         let (file, stat) = self.open_regular(given)?;
         if !self.bounds.is_open() {
@@ -150,7 +154,7 @@ impl Jail {
 
     fn open_regular(&self, given: &str) -> Result<(File, rustix::fs::Stat), FileError> {
         let inside = self.parse(given)?;
-        let opened = beneath(self.root.as_fd(), inside.as_str(), READ, BENEATH)
+        let opened = open_beneath(self.root.as_fd(), inside.as_str(), READ, BENEATH)
             .map_err(|errno| FileError::from_open(given, errno))?;
         let stat = fstat(&opened).map_err(|errno| FileError::from_os(given, errno))?;
         match FileKind::of(&stat) {
@@ -160,11 +164,12 @@ impl Jail {
         }
     }
 
-    /// Where an opened descriptor really is, relative to the workspace. Not knowing is a refusal.
+    /// The real path of an opened descriptor, relative to the workspace. Fails if it cannot be
+    /// found out.
     pub(super) fn real_of(&self, opened: BorrowedFd<'_>, given: &str) -> Result<String, FileError> {
-        // The root is asked too, so a workspace that was moved meanwhile still knows its own.
-        let root = place_of(self.root.as_fd())?;
-        let here = place_of(opened)?;
+        // Asks for the root's path, too, so that a workspace that was moved meanwhile still works.
+        let root = path_of_descriptor(self.root.as_fd())?;
+        let here = path_of_descriptor(opened)?;
         let relative = here
             .strip_prefix(&root)
             .map_err(|_| FileError::Outside(shown(given)))?;
@@ -176,19 +181,21 @@ impl Jail {
         })
     }
 
-    /// The protected names as they are now, with the places that links at the top of the workspace give them.
+    /// The protected names as of now, including the places that links at the top of the workspace
+    /// give them.
     pub fn guard(&self) -> Result<WriteGuard, FileError> {
         let mut aliases = Vec::new();
         for name in protected_paths().filter(|name| self.may_lie_elsewhere(name)) {
-            match beneath(self.root.as_fd(), name.as_str(), OFlags::PATH, BENEATH) {
+            match open_beneath(self.root.as_fd(), name.as_str(), OFlags::PATH, BENEATH) {
                 Ok(opened) => aliases.push(self.real_of(opened.as_fd(), &name)?),
-                // What is not there, is outside or cannot be reached by this user has no place here that could be written.
+                // Missing, outside, or unreachable for this user: no place here that could be
+                // written.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::XDEV | Errno::LOOP | Errno::ACCESS) => {}
                 Err(errno) => return Err(FileError::from_open(&name, errno)),
             }
         }
         aliases.extend(self.git_directory_elsewhere());
-        // Most are where their names say. A link to the workspace itself would protect everything, and say nothing.
+        // Most are where their names say. A link to the workspace itself would protect everything.
         aliases.retain(|alias| alias != "." && !is_protected(alias));
         Ok(WriteGuard {
             aliases,
@@ -196,7 +203,8 @@ impl Jail {
         })
     }
 
-    /// Whether a part of a name at the top of the workspace is a link. Asking costs far less than opening, and the answer is nearly always no.
+    /// Whether a component of a name at the top of the workspace is a link. Checking costs far less
+    /// than opening, and nearly always finds none.
     fn may_lie_elsewhere(&self, name: &str) -> bool {
         let ends = name
             .match_indices('/')
@@ -215,7 +223,7 @@ impl Jail {
         false
     }
 
-    /// Where `.git` is a file that names the real directory, that directory, when it is in the workspace.
+    /// The directory that a `.git` file names, if it is in the workspace.
     fn git_directory_elsewhere(&self) -> Option<String> {
         let stat = statat(&self.root, GIT_FOLDER, AtFlags::empty()).ok()?;
         if FileKind::of(&stat) != FileKind::File {
@@ -229,11 +237,11 @@ impl Jail {
 }
 
 /// The path of an opened descriptor, from the kernel.
-fn place_of(opened: BorrowedFd<'_>) -> Result<PathBuf, FileError> {
+fn path_of_descriptor(opened: BorrowedFd<'_>) -> Result<PathBuf, FileError> {
     let link = format!("/proc/self/fd/{}", opened.as_raw_fd());
     let unknown = |why: &str| {
         FileError::Unavailable(format!(
-            "where an opened directory is cannot be found out ({why}); `/proc` must be readable"
+            "cannot find the path of an opened directory ({why}); `/proc` must be readable"
         ))
     };
     let path = readlinkat(CWD, link, Vec::new()).map_err(|errno| unknown(&errno.to_string()))?;
@@ -241,6 +249,6 @@ fn place_of(opened: BorrowedFd<'_>) -> Result<PathBuf, FileError> {
     if path.is_absolute() {
         Ok(path)
     } else {
-        Err(unknown("it is in no reachable place"))
+        Err(unknown("it has no reachable path"))
     }
 }

@@ -1,4 +1,4 @@
-//! Paths as they are given, made relative to the workspace by their parts alone.
+//! Paths as callers give them, made relative to the workspace by their text alone.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path};
@@ -9,16 +9,19 @@ use super::error::{FileError, shown};
 const PATH_MAX: usize = 4095;
 const NAME_MAX: usize = 255;
 
-/// A path inside the workspace as far as its text goes: no `..`, no `.`, no empty part. Links are the kernel's to judge.
+/// A path inside the workspace as far as its text goes: no `..`, no `.`, no empty component. The
+/// kernel judges links.
 ///
-/// `..` is taken away here and not left to the kernel, so the path that rules were matched against is the path that is opened.
+/// `..` is resolved here and not by the kernel, so that the path that rules matched is the path
+/// that is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Inside {
+pub(super) struct RelativePath {
     text: String,
 }
 
-impl Inside {
-    /// Reads `given`, which is relative to `root` or an absolute path that begins with `root`, part by part.
+impl RelativePath {
+    /// Reads `given`, which is relative to `root` or an absolute path that begins with `root`,
+    /// component by component.
     pub(super) fn parse(root: &Path, given: &str) -> Result<Self, FileError> {
         let bad = |why| FileError::BadPath {
             path: shown(given),
@@ -54,7 +57,7 @@ impl Inside {
             }
         }
         if kept.iter().any(|part| part.len() > NAME_MAX) {
-            return Err(bad("a part of it is longer than 255 bytes"));
+            return Err(bad("a component is longer than 255 bytes"));
         }
         Ok(Self {
             text: if kept.is_empty() {
@@ -70,7 +73,7 @@ impl Inside {
         &self.text
     }
 
-    /// The directory it is in and its name there; nothing for the workspace itself.
+    /// The directory it is in and its name there; `None` for the workspace itself.
     pub(super) fn split(&self) -> Option<(&str, &str)> {
         match self.text.rsplit_once('/') {
             Some(split) => Some(split),
@@ -96,7 +99,7 @@ mod tests {
     use super::*;
 
     fn parse(given: &str) -> Result<String, FileError> {
-        Inside::parse(Path::new("/ws"), given).map(|inside| inside.text)
+        RelativePath::parse(Path::new("/ws"), given).map(|inside| inside.text)
     }
 
     fn check(given: &str, expected: &str) {
@@ -140,7 +143,8 @@ mod tests {
         check(&"x/".repeat(2048), "bad");
     }
 
-    /// A second way to say it: walk up and down from the workspace over absolute places, and fail on the first step above it.
+    /// A second implementation: walk up and down from the workspace over absolute paths, and fail
+    /// on the first step above it.
     fn model(given: &str) -> Option<Vec<String>> {
         let mut at: Vec<String> = if given.starts_with('/') {
             vec![]

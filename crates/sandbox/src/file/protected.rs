@@ -1,9 +1,9 @@
 //! The one table of names that tools never change: what decides what tools may do, and what runs
-//! programs on a person's behalf. Everything that asks about such names asks here.
+//! programs on a person's behalf. All other code asks here.
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// The files that make a folder a project, in the order in which they are looked for.
+/// The files that make a folder a project, in lookup order.
 pub const ROOT_FILES: [&str; 3] = ["harness.md", "harness.yaml", "harness.yml"];
 /// The folder that makes a folder a project.
 pub const ROOT_FOLDER: &str = ".harness";
@@ -60,9 +60,9 @@ pub fn is_protected(path: &str) -> bool {
     })
 }
 
-/// Whether a protected path can end with this name: `harness.md`, which is protected everywhere,
-/// and `settings.json`, which is so in `.vscode` only. Quick, because the sandbox asks it of every
-/// name in a workspace.
+/// Whether a protected path can end with this name: `harness.md`, which is protected everywhere, or
+/// `settings.json`, which is protected only in `.vscode`. Fast, because the sandbox asks it of
+/// every name in a workspace.
 #[must_use]
 pub fn is_protected_name(name: &str) -> bool {
     let mut ends = PROTECTED.iter().filter_map(|(pattern, _)| pattern.last());
@@ -73,8 +73,8 @@ pub fn is_protected_name(name: &str) -> bool {
     ends.any(|end| *end == folded)
 }
 
-/// Whether a folder of this name holds protected files: `.claude`, and `.vscode`, which holds
-/// others, too.
+/// Whether a folder with this name holds protected files: `.claude`, or `.vscode`, which also holds
+/// others.
 #[must_use]
 pub fn is_folder_of_protected(name: &str) -> bool {
     is_protected(&format!("{name}/x")) || is_stem(name)
@@ -88,10 +88,10 @@ pub fn protected_everywhere() -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Whether a glob (`*`, `?`, `[…]`) can match something protected. One without `/` is compared
-/// with names (`find -name`), one with `/` with paths from the top of the workspace, where `*`
-/// also matches `/` (`find -path`). Letters match in either case. A pattern that is no glob is
-/// compared as text.
+/// Whether a glob (`*`, `?`, `[…]`) can match something protected. A pattern without `/` is
+/// compared with names (as `find -name` does), one with `/` with paths from the top of the
+/// workspace, where `*` also matches `/` (as `find -path` does). Case is ignored. An invalid glob
+/// is compared as text.
 #[must_use]
 pub fn glob_matches_protected(pattern: &str) -> bool {
     let glob = GlobBuilder::new(pattern)
@@ -118,7 +118,7 @@ pub fn glob_matches_protected(pattern: &str) -> bool {
     })
 }
 
-/// The paths of the protected trees directly in the workspace, as they can be opened.
+/// The paths of protected trees at the top of the workspace, as they can be opened.
 pub(crate) fn protected_paths() -> impl Iterator<Item = String> {
     PROTECTED
         .iter()
@@ -135,8 +135,8 @@ fn openable(pattern: Pattern) -> String {
     names.join("/")
 }
 
-/// Whether a folder or link that comes to `path` could make what is in it protected, although
-/// nothing in it was when it was written.
+/// Whether a folder or link that becomes `path` could make its content protected, although it was
+/// not when it was written.
 pub(super) fn is_stem(path: &str) -> bool {
     let is_first = |part: &String, pattern: Pattern| pattern.len() > 1 && part == pattern[0];
     let completes = |part: &String| PROTECTED.iter().any(|(pattern, _)| is_first(part, pattern));
@@ -160,7 +160,7 @@ pub(crate) fn protected_rests(name: &str) -> impl Iterator<Item = String> {
         .map(|(pattern, _)| pattern[1..].join("/"))
 }
 
-/// What is protected in a folder of Git's.
+/// The names that are protected in Git's folder.
 pub(crate) fn git_names() -> impl Iterator<Item = &'static str> {
     PROTECTED.iter().filter_map(|(pattern, _)| match pattern {
         [GIT_FOLDER, .., name] => Some(*name),
@@ -168,20 +168,19 @@ pub(crate) fn git_names() -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Whether a name is Git's folder, however it is spelled.
+/// Whether a name is Git's folder, in any spelling.
 pub(crate) fn is_git_folder(name: &str) -> bool {
     folded_parts(name) == [GIT_FOLDER]
 }
 
-/// Characters that some file systems leave out when they compare names, and that people do not
-/// see.
+/// Invisible characters that some file systems ignore when they compare names.
 pub(super) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
 }
 
-/// The parts of a path as a file system that ignores case would compare them, so that `.Harness`
-/// is no way around.
+/// The components of a path as a file system that ignores case would compare them, so that
+/// `.Harness` is protected, too.
 pub(super) fn folded_parts(path: &str) -> Vec<String> {
     let fold = |part: &str| -> String {
         if part.is_ascii() {

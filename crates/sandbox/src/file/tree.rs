@@ -1,4 +1,4 @@
-//! Going through a directory and all that is in it, by descriptors, without following links or crossing mounts.
+//! Walking a directory tree by descriptors, without following links or crossing mounts.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -9,39 +9,39 @@ use rustix::io::Errno;
 use super::FileKind;
 use super::error::{FileError, shown};
 use super::guard::WriteGuard;
-use super::open::{NO_LINKS, READ_DIRECTORY, beneath};
+use super::open::{NO_LINKS, READ_DIRECTORY, open_beneath};
 use super::path::join;
-use super::place::Place;
+use super::target::WriteTarget;
 
-/// The most entries that one removal or move of a directory looks at.
+/// The most entries that removing or moving one directory may visit.
 const ENTRIES: usize = 200_000;
-/// The most directories inside each other; each level holds a descriptor.
+/// The deepest nesting; each level holds a descriptor.
 const DEPTH: usize = 128;
 
-/// What is done to each entry after it was judged.
+/// What to do with each entry after judging it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Act {
+enum SweepAction {
     Judge,
     Remove,
 }
 
-/// Refuses a directory that holds a protected name anywhere, or cannot be looked through.
-pub(super) fn judge_tree(guard: &WriteGuard, place: &Place) -> Result<(), FileError> {
+/// Refuses a directory that holds a protected name anywhere, or that cannot be walked.
+pub(super) fn judge_tree(guard: &WriteGuard, place: &WriteTarget) -> Result<(), FileError> {
     Sweep {
         guard,
         given: place.given(),
-        act: Act::Judge,
+        act: SweepAction::Judge,
         left: ENTRIES,
     }
     .start(place)
 }
 
-/// Empties a directory; every entry is judged once more before it goes.
-pub(super) fn empty_tree(guard: &WriteGuard, place: &Place) -> Result<(), FileError> {
+/// Empties a directory; judges every entry once more before removing it.
+pub(super) fn empty_tree(guard: &WriteGuard, place: &WriteTarget) -> Result<(), FileError> {
     Sweep {
         guard,
         given: place.given(),
-        act: Act::Remove,
+        act: SweepAction::Remove,
         left: ENTRIES,
     }
     .start(place)
@@ -50,14 +50,14 @@ pub(super) fn empty_tree(guard: &WriteGuard, place: &Place) -> Result<(), FileEr
 struct Sweep<'a> {
     guard: &'a WriteGuard,
     given: &'a str,
-    act: Act,
+    act: SweepAction,
     left: usize,
 }
 
 impl Sweep<'_> {
-    fn start(&mut self, place: &Place) -> Result<(), FileError> {
+    fn start(&mut self, place: &WriteTarget) -> Result<(), FileError> {
         let limits = NO_LINKS | ResolveFlags::NO_XDEV;
-        let directory = beneath(place.directory(), place.name(), READ_DIRECTORY, limits)
+        let directory = open_beneath(place.directory(), place.name(), READ_DIRECTORY, limits)
             .map_err(|errno| FileError::from_open(self.given, errno))?;
         self.descend(directory, place.real(), 1)
     }
@@ -67,7 +67,7 @@ impl Sweep<'_> {
             return Err(FileError::TooMany {
                 path: shown(self.given),
                 max: DEPTH,
-                what: "directories inside each other",
+                what: "nested directories",
             });
         }
         let (directory, names) = self.names(directory)?;
@@ -83,7 +83,7 @@ impl Sweep<'_> {
                 done => done.map_err(failed)?,
             };
             let flags = if FileKind::of(&stat) == FileKind::Directory {
-                let opened = beneath(
+                let opened = open_beneath(
                     directory.as_fd(),
                     name.as_c_str(),
                     READ_DIRECTORY,
@@ -94,7 +94,7 @@ impl Sweep<'_> {
             } else {
                 AtFlags::empty()
             };
-            if self.act == Act::Remove {
+            if self.act == SweepAction::Remove {
                 match unlinkat(directory, name.as_c_str(), flags) {
                     Ok(()) | Err(Errno::NOENT) => {}
                     Err(errno) => return Err(FileError::from_os(&child, errno)),

@@ -3,17 +3,18 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A block of addresses: an address alone, or all that share its first bits.
+/// A block of addresses: one address, or all that share its first bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Block {
+pub(super) struct AddressBlock {
     first: IpAddr,
     bits: u8,
 }
 
-/// Blocks that are not the public Internet, and what they are; the first that holds an address says its kind.
+/// Blocks that are not public Internet, and what they are; the first that holds an address names
+/// its kind.
 ///
-/// Addresses that carry another inside (mapped, NAT64, 6to4, Teredo) are here whatever they carry: nobody needs them to name a public host,
-/// and what a gateway makes of them is not ours to know.
+/// Addresses that carry another one inside (mapped, NAT64, 6to4, Teredo) are listed whatever they
+/// carry: no public host needs them, and we cannot know what a gateway makes of them.
 const SPECIAL_V4: &[(Ipv4Addr, u8, &str)] = &[
     (Ipv4Addr::new(169, 254, 169, 254), 32, METADATA),
     (Ipv4Addr::new(168, 63, 129, 16), 32, METADATA),
@@ -97,7 +98,7 @@ const SPECIAL_V6: &[(Ipv6Addr, u8, &str)] = &[
 
 const METADATA: &str = "a cloud metadata";
 
-/// What kind of address this is, with its article (`a private`); nothing for one of the public Internet.
+/// What kind of address this is, with its article (`a private`); `None` for a public one.
 pub(super) fn special(address: IpAddr) -> Option<&'static str> {
     specials(address)
         .find(|(block, _)| block.holds(address))
@@ -105,11 +106,11 @@ pub(super) fn special(address: IpAddr) -> Option<&'static str> {
 }
 
 /// The blocks of this address's family.
-fn specials(address: IpAddr) -> Box<dyn Iterator<Item = (Block, &'static str)>> {
+fn specials(address: IpAddr) -> Box<dyn Iterator<Item = (AddressBlock, &'static str)>> {
     match address {
         IpAddr::V4(_) => Box::new(SPECIAL_V4.iter().map(|(first, bits, kind)| {
             (
-                Block {
+                AddressBlock {
                     first: IpAddr::V4(*first),
                     bits: *bits,
                 },
@@ -118,7 +119,7 @@ fn specials(address: IpAddr) -> Box<dyn Iterator<Item = (Block, &'static str)>> 
         })),
         IpAddr::V6(_) => Box::new(SPECIAL_V6.iter().map(|(first, bits, kind)| {
             (
-                Block {
+                AddressBlock {
                     first: IpAddr::V6(*first),
                     bits: *bits,
                 },
@@ -128,22 +129,24 @@ fn specials(address: IpAddr) -> Box<dyn Iterator<Item = (Block, &'static str)>> 
     }
 }
 
-impl Block {
-    /// An address alone.
-    pub(super) fn one(address: IpAddr) -> Block {
-        Block {
+impl AddressBlock {
+    /// A single address.
+    pub(super) fn one(address: IpAddr) -> AddressBlock {
+        AddressBlock {
             first: address,
             bits: width(address),
         }
     }
 
-    /// The addresses that share their first `bits` with `first`, which has no others.
-    pub(super) fn new(first: IpAddr, bits: u8) -> Option<Block> {
-        let block = Block { first, bits };
+    /// The addresses that share their first `bits` with `first`; `None` if `first` has other bits
+    /// set.
+    pub(super) fn new(first: IpAddr, bits: u8) -> Option<AddressBlock> {
+        let block = AddressBlock { first, bits };
         (bits <= width(first) && value(first) & block.rest() == 0).then_some(block)
     }
 
-    /// Whether it is wholly public, or wholly of one special kind. What is not would open private addresses by the way.
+    /// Whether it is entirely public, or entirely of one special kind. A mixed block would admit
+    /// private addresses unnoticed.
     pub(super) fn of_one_kind(self) -> bool {
         let mut touched = specials(self.first)
             .filter(|(special, _)| special.meets(self))
@@ -155,13 +158,14 @@ impl Block {
         !specials(self.first).any(|(special, _)| special.meets(self))
     }
 
-    /// Whether an entry with this block admits the address. A metadata address gives credentials away, so no range admits it: only itself.
+    /// Whether an entry with this block admits the address. Only its own entry admits a metadata
+    /// address, because that address hands out credentials.
     pub(super) fn admits(self, address: IpAddr) -> bool {
         self.holds(address) && (self.is_one() || special(address) != Some(METADATA))
     }
 
     /// The block that both admit.
-    pub(super) fn both(self, other: Block) -> Option<Block> {
+    pub(super) fn both(self, other: AddressBlock) -> Option<AddressBlock> {
         let (wide, narrow) = if self.bits <= other.bits {
             (self, other)
         } else {
@@ -179,11 +183,11 @@ impl Block {
             && (value(self.first) ^ value(address)) & !self.rest() == 0
     }
 
-    fn meets(self, other: Block) -> bool {
+    fn meets(self, other: AddressBlock) -> bool {
         self.holds(other.first) || other.holds(self.first)
     }
 
-    /// A mask of the bits that are free. IPv4 addresses are the low bits of their value.
+    /// A mask of the free bits. IPv4 addresses are the low bits of their value.
     fn rest(self) -> u128 {
         1u128
             .checked_shl(u32::from(width(self.first) - self.bits))
@@ -202,7 +206,7 @@ fn value(address: IpAddr) -> u128 {
     }
 }
 
-impl fmt::Display for Block {
+impl fmt::Display for AddressBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.is_one() {
             true => self.first.fmt(f),

@@ -7,9 +7,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 
 use super::DNS_PORT;
-use super::address::{self, Block};
+use super::address::{self, AddressBlock};
 use super::host::{Host, quoted};
-use super::pattern::{Pattern, Ports, Who};
+use super::pattern::{HostPattern, Pattern, Ports};
 
 /// Hosts that may be reached, as `network.allowed_domains` names them.
 ///
@@ -22,26 +22,27 @@ use super::pattern::{Pattern, Ports, Who};
 /// | `10.0.0.0/8` | the addresses of that range, of one kind throughout: all public or all special |
 /// | `localhost` | that name, and the addresses 127.0.0.1 and ::1 |
 ///
-/// Each on the ports 80 and 443, or with `:PORT` on that port alone (`example.com:8080`, `[::1]:8080`, `*:8443`). A name is reached only at
-/// addresses that are public or that an entry of their own admits on the same port: for a name of a private network both the name and its
-/// address or range are listed. A cloud's metadata address is admitted by no range, only by itself.
+/// Each on the ports 80 and 443, or with `:PORT` on that port alone (`example.com:8080`,
+/// `[::1]:8080`, `*:8443`). A name is reached only at addresses that are public or that an entry of
+/// their own admits on the same port: for a name of a private network both the name and its address
+/// or range are listed. A cloud's metadata address is admitted by no range, only by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Domains {
     patterns: BTreeSet<Pattern>,
 }
 
-/// An entry of the list that cannot be read.
+/// An entry of the list that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{} is no entry of network.allowed_domains: {why}; accepted are a name (`example.com`), the names below one (`*.example.com`), any public host (`*`), an address or a range (`10.0.0.0/8`), each with or without `:PORT`",
+    "{} is not a valid entry of network.allowed_domains: {why}; use a name (`example.com`), the names below one (`*.example.com`), any public host (`*`), an address or a range (`10.0.0.0/8`), each with or without `:PORT`",
     quoted(entry)
 )]
-pub struct BadPattern {
+pub struct DomainError {
     entry: String,
     why: String,
 }
 
-/// A host and a port as they are written in the list.
+/// A host and a port, as the list would write them.
 fn entry(host: &Host, port: u16) -> String {
     match host.address() {
         Some(IpAddr::V6(address)) => format!("[{address}]:{port}"),
@@ -49,16 +50,16 @@ fn entry(host: &Host, port: u16) -> String {
     }
 }
 
-/// Why a host is not reached.
+/// Why a host may not be reached.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refused {
-    /// The list does not have it.
+pub enum HostRefusal {
+    /// It is not in the list.
     #[error("host \"{host}\" is not in network.allowed_domains")]
     Host {
         /// The host.
         host: Host,
     },
-    /// The list has it, on other ports.
+    /// It is in the list, but not on this port.
     #[error("port {port} of host \"{host}\" is not in network.allowed_domains, where `{}` would admit it", entry(host, *port))]
     Port {
         /// The host.
@@ -66,7 +67,7 @@ pub enum Refused {
         /// The port that was asked for.
         port: u16,
     },
-    /// It is, or its name stands for, an address that is not public.
+    /// It is, or its name resolves to, an address that is not public.
     #[error(
         "host \"{host}\" is {kind} address ({address}), and network.allowed_domains does not have that address on port {port}"
     )]
@@ -83,34 +84,33 @@ pub enum Refused {
 }
 
 impl Domains {
-    /// Reads the entries of a list.
+    /// Parses the entries of a list.
     ///
     /// # Errors
     ///
-    /// For the first entry that cannot be read, saying what is accepted.
-    pub fn parse<S: AsRef<str>>(entries: &[S]) -> Result<Domains, BadPattern> {
+    /// For the first entry that cannot be parsed; the error says what is accepted.
+    pub fn parse<S: AsRef<str>>(entries: &[S]) -> Result<Domains, DomainError> {
         let mut patterns = BTreeSet::new();
         for entry in entries {
             let entry = entry.as_ref();
-            let pattern = Pattern::parse(entry).map_err(|why| BadPattern {
+            let pattern = Pattern::parse(entry).map_err(|why| DomainError {
                 entry: entry.to_owned(),
                 why,
             })?;
             if pattern.ports == Ports::Only(DNS_PORT) {
-                let why =
-                    format!("port {DNS_PORT} is name service, which the harness answers itself");
-                return Err(BadPattern {
+                let why = format!("port {DNS_PORT} is DNS, which the harness answers itself");
+                return Err(DomainError {
                     entry: entry.to_owned(),
                     why,
                 });
             }
-            if pattern.who == Who::Tree("localhost".to_owned()) {
+            if pattern.who == HostPattern::Tree("localhost".to_owned()) {
                 for address in [
                     IpAddr::V4(Ipv4Addr::LOCALHOST),
                     IpAddr::V6(Ipv6Addr::LOCALHOST),
                 ] {
                     patterns.insert(Pattern {
-                        who: Who::Block(Block::one(address)),
+                        who: HostPattern::Block(AddressBlock::one(address)),
                         ports: pattern.ports,
                     });
                 }
@@ -126,13 +126,14 @@ impl Domains {
         self.patterns.is_empty()
     }
 
-    /// Whether a host may be reached on a port, as far as its name says. A name's addresses are judged when it is reached.
+    /// Whether a host may be reached on a port, as far as its name tells. Its addresses are judged
+    /// when it is reached.
     #[must_use]
     pub fn allows(&self, host: &Host, port: u16) -> bool {
         self.check(host, port).is_ok()
     }
 
-    /// The hosts that both lists admit: a tool narrows what its project has, and never widens it.
+    /// The hosts that both lists admit: a tool can narrow its project's list, never widen it.
     #[must_use]
     pub fn intersect(&self, other: &Domains) -> Domains {
         let pairs = self
@@ -154,7 +155,7 @@ impl Domains {
         }
     }
 
-    /// The ports on which some host may be reached, in order.
+    /// The ports on which some host may be reached, sorted.
     #[must_use]
     pub fn ports(&self) -> Vec<u16> {
         self.patterns
@@ -171,12 +172,12 @@ impl Domains {
         self.patterns.iter().any(|pattern| pattern.who.admits(host))
     }
 
-    /// As `allows`, with the reason.
+    /// Like `allows`, with the reason.
     ///
     /// # Errors
     ///
     /// When the list does not admit the host on this port.
-    pub fn check(&self, host: &Host, port: u16) -> Result<(), Refused> {
+    pub fn check(&self, host: &Host, port: u16) -> Result<(), HostRefusal> {
         if self
             .patterns
             .iter()
@@ -186,34 +187,39 @@ impl Domains {
         }
         let host = host.clone();
         if self.knows(&host) {
-            return Err(Refused::Port { host, port });
+            return Err(HostRefusal::Port { host, port });
         }
         match host
             .address()
             .and_then(|address| Some((address, address::special(address)?)))
         {
-            Some((address, kind)) => Err(Refused::Address {
+            Some((address, kind)) => Err(HostRefusal::Address {
                 host,
                 address,
                 kind,
                 port,
             }),
-            None => Err(Refused::Host { host }),
+            None => Err(HostRefusal::Host { host }),
         }
     }
 
-    /// Whether a host that is admitted may be reached at this address, which its name was resolved to.
+    /// Whether an admitted host may be reached at this address, which its name resolved to.
     ///
     /// # Errors
     ///
     /// When the address is not public, and no entry admits it on this port.
-    pub fn check_address(&self, host: &Host, port: u16, address: IpAddr) -> Result<(), Refused> {
+    pub fn check_address(
+        &self,
+        host: &Host,
+        port: u16,
+        address: IpAddr,
+    ) -> Result<(), HostRefusal> {
         let Some(kind) = address::special(address) else {
             return Ok(());
         };
         match self.check(&Host::from(address), port) {
             Ok(()) => Ok(()),
-            Err(_) => Err(Refused::Address {
+            Err(_) => Err(HostRefusal::Address {
                 host: host.clone(),
                 address,
                 kind,

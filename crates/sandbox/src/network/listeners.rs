@@ -3,38 +3,43 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
 
-/// The port of name service, which the relay answers over UDP and TCP for every list.
+/// The DNS port, which the relay answers over UDP and TCP for every list.
 pub const DNS_PORT: u16 = 53;
 
-/// What a contained process's machine is called: it stands for itself, in every list.
-pub const INSIDE_NAME: &str = "sandbox";
+/// The host name inside the sandbox; every list admits it, and it means the sandbox itself.
+pub const SANDBOX_HOSTNAME: &str = "sandbox";
 
-/// The first address of the range from which names get theirs; no name gets it. To be given to `lo` with a prefix of 32 bits: a machine
-/// without any address but loopback ones is one without IPv4 to programs that ask the C library for it (`AI_ADDRCONFIG`).
-pub const INSIDE_V4: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+/// The first address of the range from which names get theirs; no name gets it. `lo` gets it with a
+/// prefix of 32 bits: with only loopback addresses, programs that ask the C library
+/// (`AI_ADDRCONFIG`) would believe that the machine has no IPv4.
+pub const SANDBOX_IPV4: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
 
-/// As above, with a prefix of 128 bits. The range is a private one of our own.
-pub const INSIDE_V6: Ipv6Addr = Ipv6Addr::new(0xfd68, 0x6172, 0x6e65, 0x7373, 0, 0, 0, 0);
+/// The same with a prefix of 128 bits. The range is a private one of our own.
+pub const SANDBOX_IPV6: Ipv6Addr = Ipv6Addr::new(0xfd68, 0x6172, 0x6e65, 0x7373, 0, 0, 0, 0);
 
-/// Bytes of a refusal that are needed: two heads of IPv6 and what is between and after them.
-pub(crate) const HEARD: usize = 128;
+/// Bytes of a refusal that are needed: two IPv6 headers and what is between and after them.
+pub(crate) const REFUSAL_BYTES: usize = 128;
 
-/// Listening sockets of a network namespace in which every destination ends at them (`local` routes for all of IPv4 and IPv6 on `lo`).
+/// Listening sockets of a network namespace in which every destination ends at them (`local` routes
+/// for all of IPv4 and IPv6 on `lo`).
 ///
-/// Made inside the namespace by whoever makes it. The relay asks each socket for its own name, sets it not to block and asks for packet
-/// information itself, so nothing but `socket`, `bind`, `listen` is needed:
+/// Whoever creates the namespace creates them inside it. The relay asks each socket for its own
+/// name, makes it non-blocking and requests packet information, so the creator needs only `socket`,
+/// `bind` and `listen`:
 ///
-/// * `tcp`: for each port of `Domains::ports`, and for `DNS_PORT`, a listening stream socket on the wildcard address. Best is one `[::]`
-///   socket per port with `IPV6_V6ONLY` off, which takes both families; where IPv6 is switched off, `0.0.0.0`; both may be given.
+/// * `tcp`: for each port of `Domains::ports`, and for `DNS_PORT`, a listening stream socket on the
+///   wildcard address. Best is one `[::]` socket per port with `IPV6_V6ONLY` off, which takes both
+///   families; where IPv6 is off, `0.0.0.0`; both may be given.
 /// * `udp`: a datagram socket on the wildcard address and `DNS_PORT`, as above.
-/// * `refusals`: a packet socket (`AF_PACKET`, `SOCK_DGRAM`) of `lo` that hears resets of connections that never were and unreachable ports, and
-///   nothing else. Without one such attempts are refused without a report.
+/// * `refusals`: a packet socket (`AF_PACKET`, `SOCK_DGRAM`) on `lo` that receives resets of
+///   connections that never were and port-unreachable messages, and nothing else. Without it such
+///   attempts are refused without a report.
 #[derive(Debug, Default)]
 pub struct Listeners {
     /// Listening TCP sockets.
     pub tcp: Vec<OwnedFd>,
     /// Bound UDP sockets.
     pub udp: Vec<OwnedFd>,
-    /// What hears the kernel's own refusals.
+    /// Receives the kernel's own refusals.
     pub refusals: Option<OwnedFd>,
 }

@@ -1,6 +1,7 @@
-//! Outgoing network: which hosts may be reached, and reaching them.
+//! Outgoing network: which hosts may be reached, and connecting to them.
 //!
-//! Scripts go through `Client`, processes through `Relay`; both ask `Domains`, and both connect in `reach`.
+//! Scripts use `Client`, processes use `Relay`; both ask `Domains`, and both connect through
+//! `connect`.
 
 #![expect(
     clippy::disallowed_types,
@@ -8,18 +9,18 @@
 )]
 
 mod address;
+mod connect;
 mod domain;
 mod host;
 mod http;
 mod listeners;
 mod pattern;
-mod reach;
 mod relay;
 
-pub use domain::{BadPattern, Domains, Refused};
-pub use host::{BadHost, Host};
-pub use http::{Bounds, Client, HttpError, Request, Response};
-pub(crate) use listeners::HEARD;
-pub use listeners::{DNS_PORT, INSIDE_NAME, INSIDE_V4, INSIDE_V6, Listeners};
-pub use reach::{Resolve, Resolving, SystemResolver};
-pub use relay::{Denied, Relay};
+pub use connect::{Resolve, Resolving, SystemResolver};
+pub use domain::{DomainError, Domains, HostRefusal};
+pub use host::{Host, HostError};
+pub use http::{Client, HttpError, HttpLimits, Request, Response};
+pub(crate) use listeners::REFUSAL_BYTES;
+pub use listeners::{DNS_PORT, Listeners, SANDBOX_HOSTNAME, SANDBOX_IPV4, SANDBOX_IPV6};
+pub use relay::{Relay, RelayDenial};

@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-use super::address::Block;
+use super::address::AddressBlock;
 use super::host::Host;
 
-/// Hosts, and the ports on which they may be reached.
+/// Hosts and the ports on which they may be reached.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pattern {
-    pub(super) who: Who,
+    pub(super) who: HostPattern,
     pub(super) ports: Ports,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Who {
+pub(super) enum HostPattern {
     /// Every public host.
     Any,
     /// A name and those below it.
@@ -21,32 +21,32 @@ pub(super) enum Who {
     /// The names below a name.
     Below(String),
     /// Addresses.
-    Block(Block),
+    Block(AddressBlock),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ports {
-    /// Those of http and https.
+    /// The ports of http and https.
     Web,
-    /// One.
+    /// One port.
     Only(u16),
 }
 
 impl Pattern {
-    /// Reads an entry, or says what is wrong with it.
+    /// Parses an entry, or says what is wrong with it.
     pub(super) fn parse(entry: &str) -> Result<Pattern, String> {
-        // Said first, because a URL is what people paste.
+        // Checked first, because people paste URLs.
         if entry.contains("://") || entry.contains('@') {
-            return Err("it is more than a host".to_owned());
+            return Err("it is not just a host".to_owned());
         }
         let (host, ports) = split_port(entry)?;
         let who = match host {
             "" => return Err("it is empty".to_owned()),
-            "*" => Who::Any,
+            "*" => HostPattern::Any,
             _ => match host.strip_prefix("*.") {
-                Some(name) => Who::Below(read_name(name)?),
+                Some(name) => HostPattern::Below(read_name(name)?),
                 None if host.contains('*') => {
-                    return Err("`*` stands alone or as `*.` before a name".to_owned());
+                    return Err("use `*` alone, or as `*.` before a name".to_owned());
                 }
                 None => read_host(host)?,
             },
@@ -63,7 +63,7 @@ impl Pattern {
     }
 }
 
-/// The host before a port. An IPv6 address has colons of its own, so with a port it needs brackets.
+/// Splits off the port. An IPv6 address contains colons, so it needs brackets before a port.
 fn split_port(entry: &str) -> Result<(&str, Ports), String> {
     let (host, port) = match entry
         .strip_prefix('[')
@@ -92,25 +92,27 @@ fn split_port(entry: &str) -> Result<(&str, Ports), String> {
         Ok(number) if number != 0 && port.bytes().all(|b| b.is_ascii_digit()) => {
             Ok((host, Ports::Only(number)))
         }
-        _ => Err("its port is no number from 1 to 65535".to_owned()),
+        _ => Err("its port must be a number from 1 to 65535".to_owned()),
     }
 }
 
-fn read_host(text: &str) -> Result<Who, String> {
+fn read_host(text: &str) -> Result<HostPattern, String> {
     let Some((first, bits)) = text.split_once('/') else {
         let host = Host::parse(text).map_err(|bad| bad.to_string())?;
         return Ok(match host.address() {
-            Some(address) => Who::Block(Block::one(address)),
-            None => Who::Tree(host.to_string()),
+            Some(address) => HostPattern::Block(AddressBlock::one(address)),
+            None => HostPattern::Tree(host.to_string()),
         });
     };
     let (Ok(first), Ok(bits)) = (first.parse(), bits.parse()) else {
-        return Err("a path or a range that cannot be read follows `/`".to_owned());
+        return Err("`/` must be followed by the bits of a range".to_owned());
     };
-    let block = Block::new(first, bits).ok_or("the range does not start at its address")?;
+    let block = AddressBlock::new(first, bits).ok_or("the range does not start at its address")?;
     match block.of_one_kind() {
-        true => Ok(Who::Block(block)),
-        false => Err("the range has public and special addresses; list them apart".to_owned()),
+        true => Ok(HostPattern::Block(block)),
+        false => {
+            Err("the range mixes public and special addresses; list them separately".to_owned())
+        }
     }
 }
 
@@ -118,49 +120,55 @@ fn read_name(text: &str) -> Result<String, String> {
     let host = Host::parse(text).map_err(|bad| bad.to_string())?;
     host.name()
         .map(str::to_owned)
-        .ok_or_else(|| "nothing is below an address".to_owned())
+        .ok_or_else(|| "no names are below an address".to_owned())
 }
 
-impl Who {
+impl HostPattern {
     pub(super) fn admits(&self, host: &Host) -> bool {
         match (self, host.name(), host.address()) {
-            (Who::Any, Some(name), _) => is_public_name(name),
-            (Who::Any, None, Some(address)) => super::address::special(address).is_none(),
-            (Who::Tree(top), Some(name), _) => name == top || is_below(name, top),
-            (Who::Below(top), Some(name), _) => is_below(name, top),
-            (Who::Block(block), None, Some(address)) => block.admits(address),
+            (HostPattern::Any, Some(name), _) => is_public_name(name),
+            (HostPattern::Any, None, Some(address)) => super::address::special(address).is_none(),
+            (HostPattern::Tree(top), Some(name), _) => name == top || is_below(name, top),
+            (HostPattern::Below(top), Some(name), _) => is_below(name, top),
+            (HostPattern::Block(block), None, Some(address)) => block.admits(address),
             _ => false,
         }
     }
 
-    fn both(&self, other: &Who) -> Option<Who> {
+    fn both(&self, other: &HostPattern) -> Option<HostPattern> {
         match (self, other) {
-            (Who::Any, Who::Any) => Some(Who::Any),
-            (Who::Any, one) | (one, Who::Any) => match one {
-                // A name below a top that is not public is not public either.
-                Who::Tree(top) | Who::Below(top) if !may_be_public(top) => None,
-                Who::Tree(top) if !is_public_name(top) => Some(Who::Below(top.clone())),
-                Who::Block(block) if !block.is_public() => None,
+            (HostPattern::Any, HostPattern::Any) => Some(HostPattern::Any),
+            (HostPattern::Any, one) | (one, HostPattern::Any) => match one {
+                // A name below a non-public top is not public either.
+                HostPattern::Tree(top) | HostPattern::Below(top) if !may_be_public(top) => None,
+                HostPattern::Tree(top) if !is_public_name(top) => {
+                    Some(HostPattern::Below(top.clone()))
+                }
+                HostPattern::Block(block) if !block.is_public() => None,
                 _ => Some(one.clone()),
             },
-            (Who::Block(a), Who::Block(b)) => a.both(*b).map(Who::Block),
-            (Who::Tree(a), Who::Tree(b)) => narrower(a, b).map(|name| Who::Tree(name.to_owned())),
-            (Who::Below(a), Who::Below(b)) => {
-                narrower(a, b).map(|name| Who::Below(name.to_owned()))
+            (HostPattern::Block(a), HostPattern::Block(b)) => a.both(*b).map(HostPattern::Block),
+            (HostPattern::Tree(a), HostPattern::Tree(b)) => {
+                narrower(a, b).map(|name| HostPattern::Tree(name.to_owned()))
             }
-            (Who::Tree(tree), Who::Below(below)) | (Who::Below(below), Who::Tree(tree)) => {
+            (HostPattern::Below(a), HostPattern::Below(b)) => {
+                narrower(a, b).map(|name| HostPattern::Below(name.to_owned()))
+            }
+            (HostPattern::Tree(tree), HostPattern::Below(below))
+            | (HostPattern::Below(below), HostPattern::Tree(tree)) => {
                 if is_below(tree, below) {
-                    Some(Who::Tree(tree.clone()))
+                    Some(HostPattern::Tree(tree.clone()))
                 } else {
-                    (tree == below || is_below(below, tree)).then(|| Who::Below(below.clone()))
+                    (tree == below || is_below(below, tree))
+                        .then(|| HostPattern::Below(below.clone()))
                 }
             }
-            (Who::Block(_), _) | (_, Who::Block(_)) => None,
+            (HostPattern::Block(_), _) | (_, HostPattern::Block(_)) => None,
         }
     }
 }
 
-/// The one of two names that is the other, or below it.
+/// Whichever of two names equals the other or is below it.
 fn narrower<'a>(a: &'a str, b: &'a str) -> Option<&'a str> {
     if a == b || is_below(a, b) {
         Some(a)
@@ -174,12 +182,13 @@ fn is_below(name: &str, top: &str) -> bool {
         .is_some_and(|front| front.ends_with('.'))
 }
 
-/// Whether a name can be one of the public name service: those of one part, and of these tops, are a machine's or a network's own.
+/// Whether a name can be public DNS: names of one label and names below these tops belong to a
+/// machine or a local network.
 fn is_public_name(name: &str) -> bool {
     name.contains('.') && !OWN.iter().any(|top| name == *top || is_below(name, top))
 }
 
-/// Whether a name of this tree can be public; the top of a tree may be of one part (`com`).
+/// Whether a name in this tree can be public; the top of a tree may have one label (`com`).
 fn may_be_public(top: &str) -> bool {
     !OWN.iter().any(|own| top == *own || is_below(top, own))
 }
@@ -212,10 +221,10 @@ impl Ports {
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let who = match &self.who {
-            Who::Any => "*".to_owned(),
-            Who::Tree(name) => name.clone(),
-            Who::Below(name) => format!("*.{name}"),
-            Who::Block(block) => block.to_string(),
+            HostPattern::Any => "*".to_owned(),
+            HostPattern::Tree(name) => name.clone(),
+            HostPattern::Below(name) => format!("*.{name}"),
+            HostPattern::Block(block) => block.to_string(),
         };
         match self.ports {
             Ports::Web => f.write_str(&who),

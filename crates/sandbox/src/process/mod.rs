@@ -10,11 +10,12 @@ mod sys;
 mod worker;
 
 pub use command::{
-    Captured, Command, Denial, DenialLayer, End, Finished, Guard, Output, Sandbox, SandboxError,
-    Serve, Stdin, Stream, last_call, settle, shown,
+    CapturedOutput, Command, CommandOutcome, Denial, DenialLayer, End, Output, RunningRelay,
+    Sandbox, SandboxError, StartRelay, Stdin, Stream, announce_last_call, printable,
+    wait_for_cleanup,
 };
-pub use streams::{Standard, was_closed};
+pub use streams::was_closed;
 pub use worker::{
-    Cause, Channel, Death, ExitCode, MAX_PARTS, ProcessError, WorkerLimits, WorkerProcess,
+    Channel, Death, DeathCause, ExitCode, MAX_PARTS, ProcessError, WorkerLimits, WorkerProcess,
     WorkerProgram, become_worker, enter_part, leave, own_cpu_time,
 };

@@ -1,5 +1,5 @@
-//! The sandbox against the attacks that others have met, each beside the harmless thing it
-//! imitates. Everything is judged from outside, by real processes, files and listeners.
+//! The sandbox against known attacks, each beside the harmless thing it imitates. Real processes,
+//! files and listeners judge it from outside.
 
 #![expect(
     clippy::disallowed_methods,

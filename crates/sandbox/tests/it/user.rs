@@ -1,4 +1,4 @@
-//! The same tests once more as an ordinary user.
+//! The same tests again as an ordinary user.
 
 use std::fs;
 use std::io;
@@ -13,9 +13,10 @@ use tempfile::TempDir;
 
 const NOBODY: u32 = 65534;
 
-/// Runs the tests of a top-level module (`files`) again as ordinary users, without those of
-/// modules that hold for every user alike: `count` at the same time, each with a part. Where nothing but a resource limit bounds processes, the
-/// kernel counts all that a user runs, so each is another user and runs one test at a time.
+/// Runs the tests of a top-level module (`files`) again as ordinary users, except those modules
+/// that hold for all users `alike`: `count` processes at the same time, each with a part. Where
+/// only a resource limit bounds processes, the kernel counts everything that a user runs, so each
+/// process has its own user and runs one test at a time.
 pub(crate) fn run_as_ordinary_users(module: &str, alike: &[&str], count: usize) {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: needs root, to become another user");
@@ -25,8 +26,8 @@ pub(crate) fn run_as_ordinary_users(module: &str, alike: &[&str], count: usize) 
     let place = TempDir::new().expect("a temporary directory");
     let program = place.path().join("tests");
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).expect("set");
-    // Another process copies it: this one would hold the copy open for writing, a process that
-    // another test starts would inherit that, and the kernel executes no file that is open so.
+    // Another process copies it: if this one had the copy open for writing, a process that another
+    // test starts would inherit that, and the kernel executes no such file.
     let copied = Command::new("cp")
         .arg(std::env::current_exe().expect("this program"))
         .arg(&program)
@@ -53,7 +54,7 @@ pub(crate) fn run_as_ordinary_users(module: &str, alike: &[&str], count: usize) 
         .map(|output| String::from_utf8_lossy(&output.stdout))
         .collect();
     for (output, text) in outputs.iter().zip(&texts) {
-        // The names first: a reader may be shown only the start of a long text.
+        // The names first: a reader may see only the start of a long text.
         let failed: Vec<&str> = text
             .rsplit_once("\nfailures:\n")
             .into_iter()
@@ -107,7 +108,7 @@ fn run_as_user(program: &Path, home: &Path, tests: &[&String]) -> Output {
     })
 }
 
-/// Runs the program, and again while a process that another test started has it open for writing.
+/// Runs the program; retries while a process that another test started has it open for writing.
 fn busy_retried(run: impl Fn() -> io::Result<Output>) -> Output {
     loop {
         match run() {

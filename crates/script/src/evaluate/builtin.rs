@@ -15,7 +15,7 @@ use starlark::values::{
 use std::fmt;
 use tool_harness::builtin::{Args, Body, Builtin, absent};
 use tool_harness::facts::ScriptKind;
-use tool_harness::worker::protocol::{Leaving, MAX_FRAME, begin_call};
+use tool_harness::worker::protocol::{CallKind, MAX_FRAME, begin_call};
 use tool_harness::worker::wire::Writer;
 
 #[derive(ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -73,13 +73,13 @@ impl<'v> StarlarkValue<'v> for BuiltinValue {
                 }
             }
             Body::Host(_) => {
-                let frame = self.frame(Leaving::Cross, args, eval)?;
+                let frame = self.frame(CallKind::Cross, args, eval)?;
                 self.context(eval)?
                     .cross(&frame, eval.heap())
                     .or_else(raise)
             }
             Body::Note => {
-                let frame = self.frame(Leaving::Note, args, eval)?;
+                let frame = self.frame(CallKind::Note, args, eval)?;
                 self.context(eval)?.note(&frame);
                 Ok(Value::new_none())
             }
@@ -137,21 +137,15 @@ impl BuiltinValue {
 
     fn frame<'v>(
         &self,
-        leaving: Leaving,
+        kind: CallKind,
         args: &Arguments<'v, '_>,
         eval: &Evaluator<'v, '_, '_>,
     ) -> starlark::Result<Vec<u8>> {
         let context = self.linked_context(eval)?;
         let bound = self.bind(args, eval)?;
         let mut writer = Writer::default();
-        let written = begin_call(
-            &mut writer,
-            leaving,
-            self.index,
-            context.link(),
-            bound.len(),
-        )
-        .map_err(EncodeError::from);
+        let written = begin_call(&mut writer, kind, self.index, context.link(), bound.len())
+            .map_err(EncodeError::from);
         written
             .and_then(|()| {
                 bound.iter().try_for_each(|bound| {

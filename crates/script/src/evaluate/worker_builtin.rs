@@ -12,7 +12,7 @@ use starlark::values::{
 use std::fmt;
 use tool_harness::builtin::{DELEGATE_IN_TOOLS, Kind, absent};
 use tool_harness::facts::ScriptKind;
-use tool_harness::worker::protocol::{Leaving, MAX_FRAME, Outcome, begin_call};
+use tool_harness::worker::protocol::{CallKind, MAX_FRAME, Outcome, begin_call};
 use tool_harness::worker::wire::Writer;
 
 /// The most bytes one `print` sends.
@@ -134,7 +134,7 @@ fn print<'v>(
         text.push('…');
     }
     let mut writer = Writer::default();
-    let written = begin_call(&mut writer, Leaving::Note, call.index, context.link(), 1)
+    let written = begin_call(&mut writer, CallKind::Note, call.index, context.link(), 1)
         .and_then(|()| writer.list(1))
         .and_then(|()| writer.text(&text));
     written.or_else(|error| raise(error.to_string()))?;

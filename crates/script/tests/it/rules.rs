@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use tool_harness::artifact::{Artifacts, read};
 use tool_harness::builtin::MODULES;
 use tool_harness::check::configure::{Silencer, configure};
-use tool_harness::check::{Check, RULES, Rule, check, scripts};
+use tool_harness::check::{Phase, check, rules, scripts};
 use tool_harness::diagnostic::Diagnostic;
 use tool_harness::facts::FactsBySource;
 use tool_harness::surface::{self, Surface};
@@ -83,7 +83,7 @@ fn report(findings: &[Diagnostic]) -> String {
 #[test]
 fn codes_are_unique_and_shaped_alike() {
     let mut seen = HashSet::new();
-    for rule in RULES {
+    for rule in rules() {
         assert!(seen.insert(rule.code), "{} twice", rule.code);
         assert!(
             rule.code
@@ -103,11 +103,11 @@ fn codes_are_unique_and_shaped_alike() {
 #[test]
 fn every_bad_example_gives_exactly_its_code_and_every_good_one_nothing() {
     let mut wrong = String::new();
-    let found_later =
-        |rule: &Rule| matches!(rule.check, Check::WhileLoading | Check::WhileExporting);
-    for rule in RULES
-        .iter()
-        .filter(|rule| !WITHOUT_EXAMPLE.contains(&rule.code) && !found_later(rule))
+    let found_here = |phase: &Phase| !matches!(phase, Phase::Loading | Phase::Exporting);
+    let phases = Phase::ALL.into_iter().filter(found_here);
+    for rule in phases
+        .flat_map(Phase::rules)
+        .filter(|rule| !WITHOUT_EXAMPLE.contains(&rule.code))
     {
         let bad = judge(rule.bad);
         if bad.is_empty() || bad.iter().any(|found| found.code != rule.code) {
@@ -123,8 +123,7 @@ fn every_bad_example_gives_exactly_its_code_and_every_good_one_nothing() {
 
 #[test]
 fn only_the_listed_rules_have_no_example() {
-    let without: HashSet<_> = RULES
-        .iter()
+    let without: HashSet<_> = rules()
         .filter(|rule| rule.bad.is_empty() || rule.good.is_empty())
         .map(|rule| rule.code)
         .collect();
@@ -133,12 +132,15 @@ fn only_the_listed_rules_have_no_example() {
 
 #[test]
 fn every_finding_of_an_example_has_a_place_and_help() {
-    for rule in RULES {
+    for (phase, rule) in Phase::ALL
+        .into_iter()
+        .flat_map(|phase| phase.rules().into_iter().map(move |rule| (phase, rule)))
+    {
         for found in judge(rule.bad) {
             assert!(found.place.is_some(), "{} has no place", found.code);
             // What the reader says about a value of the wrong type, or about YAML, already names what is accepted.
             assert!(
-                found.help.is_some() || matches!(rule.check, Check::WhileReading),
+                found.help.is_some() || phase == Phase::Reading,
                 "{} has no help",
                 found.code
             );

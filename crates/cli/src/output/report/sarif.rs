@@ -3,7 +3,7 @@
 use super::FileLocation;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use tool_harness::check::{RULES, page};
+use tool_harness::check::{page, rules};
 use tool_harness::diagnostic::{Diagnostic, Severity};
 use tool_harness::span::{Place, Position};
 
@@ -37,13 +37,13 @@ pub(super) fn document(findings: &[Diagnostic], prefix: &str) -> Value {
 }
 
 fn rule(code: &str) -> Value {
-    let Some(rule) = RULES.iter().find(|rule| rule.code == code) else {
+    let Some(rule) = rules().find(|rule| rule.code == code) else {
         return json!({ "id": code });
     };
     json!({
         "id": code,
         "shortDescription": {"text": rule.why},
-        "help": {"text": rule.why, "markdown": page(rule)},
+        "help": {"text": rule.why, "markdown": page(&rule)},
         "defaultConfiguration": {"level": rule.severity.to_string()},
     })
 }

@@ -432,7 +432,7 @@ fn rows() -> Vec<(&'static str, Original, Value)> {
             with(json!({"approval_policy": {"auto_deny": ["ghost_*"]}})),
         ),
         (
-            "a pattern that is no glob: `{a`",
+            "a pattern that is not a glob: `{a`",
             Silent("passed over"),
             with(json!({"approval_policy": {"auto_deny": ["{a"]}})),
         ),

@@ -143,10 +143,7 @@ async fn artifact_load_hooks_lint_scripts_and_demand_tags() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_that_need_a_loaded_project_give_exactly_their_code() {
-    for rule in tool_harness::check::RULES
-        .iter()
-        .filter(|rule| matches!(rule.check, tool_harness::check::Check::WhileLoading))
-    {
+    for rule in tool_harness::check::Phase::Loading.rules() {
         let bad = Project::new(rule.bad).engine().await;
         assert_eq!(
             bad.diagnostics()

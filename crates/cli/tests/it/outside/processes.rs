@@ -185,10 +185,7 @@ async fn a_tool_is_kept_to_its_folder_by_files_and_by_processes() {
             .call(call("read_it", json!({"path": "secret/key.txt"})))
             .await;
         assert!(
-            outside.is_error
-                && outside
-                    .text()
-                    .contains("not among what this tool may touch"),
+            outside.is_error && outside.text().contains("outside what this tool may touch"),
             "{fields}: {}",
             outside.text()
         );

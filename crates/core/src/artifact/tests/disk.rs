@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 const GOOD: &str = "---\n---\nDoes it.\n";
 
-/// A project with a good tool and a good hook, and whatever `odd` adds.
+/// A project with a good tool and a good hook, and the files that `odd` adds.
 fn check(odd: impl FnOnce(&Path)) -> Artifacts {
     let project = TempDir::new().expect("a folder");
     for folder in ["tools", "hooks"] {

@@ -16,7 +16,8 @@ fn within(limit: Duration, frontmatter: &str) -> Vec<&'static str> {
     seen
 }
 
-/// Generous, for an unoptimised build on a busy machine; quadratic work on these sizes takes minutes.
+/// Generous, for an unoptimised build on a busy machine; quadratic work on these sizes takes
+/// minutes.
 const SOON: Duration = Duration::from_secs(60);
 
 #[test]

@@ -117,9 +117,7 @@ fn two_root_files_are_an_error_and_neither_counts() {
     ]);
     assert_eq!(
         problems(&artifacts),
-        [
-            "ROOT_TWICE 1:1 `harness.md` and `harness.yml` are both there; a project has one root file"
-        ]
+        ["ROOT_TWICE 1:1 `harness.md` and `harness.yml` both exist; a project has one root file"]
     );
     assert!(artifacts.root_broken && artifacts.root.source.is_none());
     assert_eq!(artifacts.tools.len(), 1, "the rest loads");

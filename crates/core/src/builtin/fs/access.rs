@@ -1,18 +1,18 @@
 //! The calls that are one operation of the jail.
 
 use super::super::base64::{STANDARD, bytes};
-use super::super::{Args, Host};
+use super::super::{Args, BuiltinHost};
 use ::base64::Engine;
 use serde_json::{Value, json};
 use tool_harness_sandbox::file::{FileError, FileKind};
 
-/// The most `fs.read` gives, whatever it is asked for: answers travel in one frame of the worker's channel.
+/// The limit of `fs.read`, whatever `max_bytes` is: an answer is one frame of the worker's channel.
 const MAX_READ: usize = 32 << 20;
-/// Entries or paths one call gives.
+/// Entries or paths per call.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Turns the jail's errors into what scripts see, and has a refusal recorded.
-pub(super) fn refused(host: &dyn Host) -> impl Fn(FileError) -> String + '_ {
+/// Turns errors of the jail into those of scripts, and records refusals.
+pub(super) fn refused(host: &dyn BuiltinHost) -> impl Fn(FileError) -> String + '_ {
     move |error| {
         if error.is_denial() {
             host.file_denied(&error);
@@ -21,11 +21,11 @@ pub(super) fn refused(host: &dyn Host) -> impl Fn(FileError) -> String + '_ {
     }
 }
 
-/// UTF-8 or an error that says where it is not.
+/// UTF-8, or an error that says where it is invalid.
 pub(super) fn utf8(path: &str, bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        format!("`{path}` is not UTF-8 text: byte {at} does not fit; `encoding=\"lossy\"` or `\"base64\"` reads it")
+        format!("`{path}` is not UTF-8 text: byte {at} is invalid; read it with `encoding=\"lossy\"` or `\"base64\"`")
     })
 }
 
@@ -33,7 +33,7 @@ fn unknown_encoding(encoding: &str, accepted: &str) -> String {
     format!("`encoding` must be {accepted}, got `{encoding}`")
 }
 
-pub(super) fn read(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn read(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let (path, encoding) = (args.text(0), args.text(2));
     if !["utf-8", "lossy", "base64"].contains(&encoding) {
         return Err(unknown_encoding(encoding, "`utf-8`, `lossy` or `base64`"));
@@ -47,7 +47,7 @@ pub(super) fn read(host: &dyn Host, args: &Args) -> Result<Value, String> {
     }))
 }
 
-pub(super) fn write(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn write(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let (path, content) = (args.text(0), args.text(1));
     let decoded;
     let content = match args.text(2) {
@@ -62,7 +62,7 @@ pub(super) fn write(host: &dyn Host, args: &Args) -> Result<Value, String> {
     Ok(json!({"path": path, "bytes": content.len(), "created": created}))
 }
 
-pub(super) fn append(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn append(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let (path, content) = (args.text(0), args.text(1));
     host.files()?
         .append(path, content.as_bytes())
@@ -70,7 +70,7 @@ pub(super) fn append(host: &dyn Host, args: &Args) -> Result<Value, String> {
     Ok(json!({"path": path, "bytes": content.len()}))
 }
 
-pub(super) fn exists(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn exists(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     Ok(json!(
         host.files()?
             .stat(args.text(0))
@@ -88,7 +88,7 @@ fn kind(kind: FileKind) -> &'static str {
     }
 }
 
-pub(super) fn stat(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn stat(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let Some(stat) = host.files()?.stat(args.text(0)).map_err(refused(host))? else {
         return Ok(Value::Null);
     };
@@ -102,7 +102,7 @@ pub(super) fn stat(host: &dyn Host, args: &Args) -> Result<Value, String> {
     }))
 }
 
-pub(super) fn list(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn list(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let entries = host
         .files()?
         .list(args.text(0), MAX_ENTRIES)
@@ -110,7 +110,7 @@ pub(super) fn list(host: &dyn Host, args: &Args) -> Result<Value, String> {
     Ok(entries.into_iter().map(|entry| json!({"name": entry.name, "kind": kind(entry.stat.kind), "size": entry.stat.size})).collect())
 }
 
-pub(super) fn glob(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn glob(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     Ok(json!(
         host.files()?
             .glob(args.text(0), MAX_ENTRIES)
@@ -118,26 +118,26 @@ pub(super) fn glob(host: &dyn Host, args: &Args) -> Result<Value, String> {
     ))
 }
 
-pub(super) fn mkdir(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn mkdir(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     host.files()?.mkdir(args.text(0)).map_err(refused(host))?;
     Ok(Value::Null)
 }
 
-pub(super) fn remove(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn remove(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     host.files()?
         .remove(args.text(0), args.bool(1))
         .map_err(refused(host))?;
     Ok(Value::Null)
 }
 
-pub(super) fn copy(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn copy(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     host.files()?
         .copy(args.text(0), args.text(1))
         .map_err(refused(host))?;
     Ok(Value::Null)
 }
 
-pub(super) fn rename(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn rename(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     host.files()?
         .rename(args.text(0), args.text(1))
         .map_err(refused(host))?;

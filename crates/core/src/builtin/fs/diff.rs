@@ -6,19 +6,21 @@ use std::ops::Range;
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
-/// Changed lines up to which the shortest diff is looked for. Beyond, the differing middle is shown as removed and added.
+/// Changed lines up to which the shortest diff is searched. Beyond, the differing middle is shown
+/// as removed and added.
 const MAX_CHANGES: usize = 1500;
-/// Steps the search may take, for the same reason.
+/// Steps of the search, for the same reason.
 const MAX_STEPS: usize = 50_000_000;
 
-/// Lines of the first text and the lines of the second that stand in their place.
+/// Lines of the first text and the lines of the second that replace them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Change {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-/// A diff that turns the text of `a` into the text of `b`; empty when they are equal. Each is a name and a text.
+/// A diff that turns the text of `a` into the text of `b`; empty when they are equal. Each is a
+/// name and a text.
 #[must_use]
 pub fn unified(a: (&str, &str), b: (&str, &str)) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (
@@ -124,8 +126,8 @@ fn changes(old: &[&str], new: &[&str]) -> Vec<Change> {
 
 /// The shortest way from `a` to `b`, unless it takes too many changes or steps to find.
 ///
-/// `furthest[k]` is how far into `a` a path on diagonal `k` (place in `a` minus place in `b`) gets with the changes so far; the
-/// rounds are kept to walk back along the best path.
+/// `furthest[k]` is how far into `a` a path on diagonal `k` (place in `a` minus place in `b`) gets
+/// with the changes so far; the rounds are kept to walk back along the best path.
 fn search(a: &[usize], b: &[usize]) -> Option<Vec<Change>> {
     let most = (a.len() + b.len()).min(MAX_CHANGES);
     let mut furthest = vec![0_usize; 2 * most + 3];
@@ -134,7 +136,8 @@ fn search(a: &[usize], b: &[usize]) -> Option<Vec<Change>> {
     let mut steps = 0_usize;
     for changes in 0..=most {
         for k in (0..=2 * changes).step_by(2) {
-            // The diagonal is `k - changes`, kept from going below zero by counting from the middle of the array.
+            // The diagonal is `k - changes`, kept from going below zero by counting from the middle
+            // of the array.
             let at = middle + k - changes;
             let down = k == 0 || (k != 2 * changes && furthest[at - 1] < furthest[at + 1]);
             let mut x = if down {
@@ -179,7 +182,8 @@ fn walk_back(rounds: &[Vec<usize>], mut x: usize, mut y: usize, middle: usize) -
         };
         let at = middle + x - y;
         let (left, right) = (get(at - 1), get(at + 1));
-        // The same choice as on the way there: down (an added line) unless coming from the left gets further.
+        // The same choice as on the way there: down (an added line) unless coming from the left
+        // gets further.
         let changes = before + 1;
         let k = at + changes - middle;
         let down = k == 0 || (k != 2 * changes && left < right);

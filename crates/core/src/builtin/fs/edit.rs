@@ -1,7 +1,7 @@
 //! The calls that read a whole text, change some of it and write it back in one step.
 
 use super::super::bound::Bounded;
-use super::super::{Args, Host};
+use super::super::{Args, BuiltinHost};
 use super::access::{refused, utf8};
 use super::{diff as unified_diff, lines};
 use serde_json::{Value, json};
@@ -9,21 +9,21 @@ use serde_json::{Value, json};
 /// Bytes of a file that is edited or compared.
 const MAX_BYTES: u64 = 16 << 20;
 
-fn text(host: &dyn Host, path: &str) -> Result<String, String> {
+fn text(host: &dyn BuiltinHost, path: &str) -> Result<String, String> {
     utf8(
         path,
         host.files()?.read(path, MAX_BYTES).map_err(refused(host))?,
     )
 }
 
-fn store(host: &dyn Host, path: &str, text: &str) -> Result<(), String> {
+fn store(host: &dyn BuiltinHost, path: &str, text: &str) -> Result<(), String> {
     host.files()?
         .write(path, text.as_bytes())
         .map_err(refused(host))
         .map(|_| ())
 }
 
-pub(super) fn diff(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn diff(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let (a, b) = (args.text(0), args.text(1));
     Ok(json!(unified_diff::unified(
         (a, &text(host, a)?),
@@ -31,7 +31,7 @@ pub(super) fn diff(host: &dyn Host, args: &Args) -> Result<Value, String> {
     )))
 }
 
-pub(super) fn replace(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn replace(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let path = args.text(0);
     let text = text(host, path)?;
     let at = only(path, &text, args.text(1))?;
@@ -43,7 +43,8 @@ pub(super) fn replace(host: &dyn Host, args: &Args) -> Result<Value, String> {
     Ok(json!({"path": path, "line": text[..at].matches('\n').count() + 1}))
 }
 
-/// Where the only occurrence starts. Occurrences that overlap count: replacing one of them would be a guess.
+/// Where the only occurrence starts. Overlapping occurrences count, since replacing one of them
+/// would be a guess.
 fn only(path: &str, text: &str, old: &str) -> Result<usize, String> {
     let Some(width) = old.chars().next().map(char::len_utf8) else {
         return Err("`old` must not be empty".to_owned());
@@ -60,7 +61,7 @@ fn only(path: &str, text: &str, old: &str) -> Result<usize, String> {
     ))
 }
 
-pub(super) fn replace_all(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn replace_all(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let (path, old, new) = (args.text(0), args.text(1), args.text(2));
     if old.is_empty() {
         return Err("`old` must not be empty".to_owned());
@@ -81,7 +82,7 @@ pub(super) fn replace_all(host: &dyn Host, args: &Args) -> Result<Value, String>
     Ok(json!(times))
 }
 
-pub(super) fn read_lines(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn read_lines(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let (start, end) = (
         args.count(1, "start", usize::MAX)?,
         args.count(2, "end", usize::MAX)?,
@@ -89,12 +90,12 @@ pub(super) fn read_lines(host: &dyn Host, args: &Args) -> Result<Value, String> 
     Ok(json!(lines::slice(&text(host, args.text(0))?, start, end)))
 }
 
-pub(super) fn line_count(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn line_count(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     Ok(json!(lines::count(&text(host, args.text(0))?)))
 }
 
 fn change(
-    host: &dyn Host,
+    host: &dyn BuiltinHost,
     path: &str,
     edit: impl FnOnce(&str) -> Result<String, lines::Outside>,
 ) -> Result<Value, String> {
@@ -103,14 +104,14 @@ fn change(
     Ok(json!({"path": path, "lines": lines::count(&changed)}))
 }
 
-pub(super) fn insert_at(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn insert_at(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let line = args.count(1, "line", usize::MAX)?;
     change(host, args.text(0), |text| {
         lines::insert(text, line, args.text(2))
     })
 }
 
-pub(super) fn replace_lines(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn replace_lines(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let (start, end) = (
         args.count(1, "start", usize::MAX)?,
         args.count(2, "end", usize::MAX)?,
@@ -120,7 +121,7 @@ pub(super) fn replace_lines(host: &dyn Host, args: &Args) -> Result<Value, Strin
     })
 }
 
-pub(super) fn delete_lines(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn delete_lines(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let (start, end) = (
         args.count(1, "start", usize::MAX)?,
         args.count(2, "end", usize::MAX)?,

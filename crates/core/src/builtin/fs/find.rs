@@ -1,22 +1,22 @@
 //! `fs.find`: lines of many files.
 
-use super::super::{Args, Host, re};
+use super::super::{Args, BuiltinHost, re};
 use super::access::refused;
 use regex::Regex;
 use serde_json::{Value, json};
 
-/// Files larger than this are passed over.
+/// Larger files are skipped.
 const MAX_FILE: u64 = 1 << 20;
-/// Files one search looks at.
+/// Files per search.
 const MAX_FILES: usize = 10_000;
-/// Bytes one search reads.
+/// Bytes per search.
 const MAX_TOTAL: u64 = 256 << 20;
 /// Characters of a line that are shown.
 const SHOWN: usize = 500;
-/// The most results that can be asked for.
+/// The largest `max_results`.
 const MAX_RESULTS: usize = 10_000;
 
-/// What is looked for.
+/// The text or pattern to find.
 enum Wanted<'a> {
     Text(&'a str),
     Pattern(Regex),
@@ -31,7 +31,7 @@ impl Wanted<'_> {
     }
 }
 
-pub(super) fn find(host: &dyn Host, args: &Args) -> Result<Value, String> {
+pub(super) fn find(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let (pattern, glob) = (args.text(0), args.text(1));
     if pattern.is_empty() {
         return Err("`pattern` must not be empty".to_owned());
@@ -49,7 +49,7 @@ pub(super) fn find(host: &dyn Host, args: &Args) -> Result<Value, String> {
         if found.len() >= max {
             break;
         }
-        // A file can vanish or change between the listing and here: then it is passed over like one that is too large.
+        // A file that vanished or changed since the listing is skipped like one that is too large.
         let Some(size) = files
             .stat(&path)
             .ok()

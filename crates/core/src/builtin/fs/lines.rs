@@ -1,4 +1,4 @@
-//! Text by lines, counted from one. What is not touched keeps every byte, line ends included.
+//! Text by lines, counted from 1. Lines that are not edited keep every byte, line ends included.
 
 /// A range that the text does not have.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,14 +16,14 @@ impl Outside {
             _ => format!("`{path}` has {lines} lines"),
         };
         if start == end {
-            format!("{has}; line {start} is not one of them")
+            format!("{has}; there is no line {start}")
         } else {
-            format!("{has}; lines {start} to {end} are not all of them")
+            format!("{has}; there are no lines {start} to {end}")
         }
     }
 }
 
-/// How many lines there are; a last one without an end counts.
+/// The number of lines; a last one without an end counts.
 pub(super) fn count(text: &str) -> usize {
     text.split_inclusive('\n').count()
 }
@@ -38,7 +38,7 @@ pub(super) fn slice(text: &str, start: usize, end: usize) -> Vec<&str> {
         .collect()
 }
 
-/// Inserts before a line, or at the end when `line` is one more than there are.
+/// Inserts before a line, or at the end if `line` is one more than the last.
 pub(super) fn insert(text: &str, line: usize, inserted: &str) -> Result<String, Outside> {
     let lines = count(text);
     if line == 0 || line > lines + 1 {
@@ -52,7 +52,7 @@ pub(super) fn insert(text: &str, line: usize, inserted: &str) -> Result<String, 
     Ok(join(&text[..at], inserted, &text[at..]))
 }
 
-/// Replaces a range of lines; nothing in place of them removes them.
+/// Replaces a range of lines, or removes it if `new` is empty.
 pub(super) fn replace(text: &str, start: usize, end: usize, new: &str) -> Result<String, Outside> {
     let lines = count(text);
     if start == 0 || start > end || end > lines {
@@ -95,7 +95,7 @@ fn join(before: &str, middle: &str, after: &str) -> String {
         }
         made.push_str(part);
     }
-    // A last line that replaces or follows others ends as lines do.
+    // A new last line gets an end like the others.
     if after.is_empty() && !middle.is_empty() && !made.ends_with('\n') {
         made.push_str(line_end);
     }
@@ -172,7 +172,7 @@ mod tests {
         }
         assert_eq!(
             replace("a\n", 1, 2, "").map_err(|outside| outside.words("f")),
-            Err("`f` has 1 line; lines 1 to 2 are not all of them".into())
+            Err("`f` has 1 line; there are no lines 1 to 2".into())
         );
     }
 

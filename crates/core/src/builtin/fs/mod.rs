@@ -18,12 +18,12 @@ const SOURCE_TARGET: &[Param] = &[
 ];
 const ENCODING: Param = Param::optional("encoding", Kind::Text, "\"utf-8\"");
 
-/// What the calls that only look share.
+/// What the calls that only read share.
 const READING: Builtin = Builtin {
     effects: Effects::READ,
     ..PLAIN
 };
-/// What the calls that change something share.
+/// What the calls that write share.
 const CHANGING: Builtin = Builtin {
     effects: Effects::READ.and(Effects::WRITE),
     scope: Scope::Tools,
@@ -32,8 +32,7 @@ const CHANGING: Builtin = Builtin {
 
 pub(super) const MODULE: Module = Module {
     name: "fs",
-    doc: "Files of the workspace. Paths are relative to it and cannot leave it; only regular files and directories are touched, and \
-        everything is bounded.",
+    doc: "Files of the workspace. Paths are relative to it and cannot leave it. Only regular files and directories are touched, and everything is bounded.",
     constants: &[],
     calls: &[
         Builtin {
@@ -43,9 +42,9 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("max_bytes", Kind::Int, "1048576"),
                 ENCODING,
             ],
-            doc: "The text of a file; raises when it has more than `max_bytes`. `encoding` is `utf-8` (bytes that are not raise), \
+            doc: "The text of a file; raises if it has more than `max_bytes`. `encoding` is `utf-8` (other bytes raise), \
                 `lossy` (they become `\u{fffd}`) or `base64`.",
-            returns: "text",
+            returns: "a string",
             body: Body::Host(access::read),
             examples: &[
                 Example::new(
@@ -76,7 +75,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "append",
             params: &[PATH, Param::required("content", Kind::Text)],
-            doc: "Adds to the end of a file, which is created when needed.",
+            doc: "Appends to a file, which is created if needed.",
             returns: "a dict with `path` and `bytes`",
             body: Body::Host(access::append),
             examples: &[Example::new(
@@ -88,7 +87,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "exists",
             params: &[PATH],
-            doc: "Whether something is there.",
+            doc: "Whether the path exists.",
             returns: "True or False",
             body: Body::Host(access::exists),
             examples: &[
@@ -101,7 +100,7 @@ pub(super) const MODULE: Module = Module {
             name: "stat",
             params: &[PATH],
             doc: "Facts about a path.",
-            returns: "None when nothing is there, or a dict with `kind` (`file`, `directory` or `other`), `size`, `mode` (as `644`), \
+            returns: "None if the path does not exist, or a dict with `kind` (`file`, `directory` or `other`), `size`, `mode` (as `644`), \
                 `modified` (milliseconds since 1970), `is_file`, `is_dir`",
             body: Body::Host(access::stat),
             examples: &[
@@ -141,7 +140,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "mkdir",
             params: &[PATH],
-            doc: "Creates a directory and those above it; fine when it is there already.",
+            doc: "Creates a directory and its parents, if needed.",
             body: Body::Host(access::mkdir),
             examples: &[Example::new(
                 r#"[fs.mkdir("a/b"), fs.stat("a/b")["is_dir"]][1]"#,
@@ -175,7 +174,7 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "move",
             params: SOURCE_TARGET,
-            doc: "Gives a file or directory another path in the workspace.",
+            doc: "Moves a file or directory within the workspace.",
             body: Body::Host(access::rename),
             examples: &[Example::new(
                 r#"[fs.write("a.txt", "hi"), fs.move("a.txt", "b.txt"), fs.exists("a.txt")][2]"#,
@@ -191,7 +190,7 @@ pub(super) const MODULE: Module = Module {
             ],
             doc: "A unified diff that turns one file into the other, with three lines of context; empty when they are equal. \
                 `string.diff` compares texts.",
-            returns: "text",
+            returns: "a string",
             body: Body::Host(edit::diff),
             examples: &[Example::new(
                 r#"[fs.write("a", "x\ny\n"), fs.write("b", "x\nz\n"), fs.diff("a", "b")][2]"#,
@@ -206,7 +205,7 @@ pub(super) const MODULE: Module = Module {
                 Param::required("old", Kind::Text),
                 Param::required("new", Kind::Text),
             ],
-            doc: "Replaces the only occurrence of `old` in a file; raises when there is none or more than one, and says how many.",
+            doc: "Replaces the only occurrence of `old` in a file; raises if there is none or more than one, and says how many.",
             returns: "a dict with `path` and `line`, where the replacement starts",
             body: Body::Host(edit::replace),
             examples: &[
@@ -245,7 +244,7 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("end", Kind::Int, "0"),
             ],
             doc: "Lines `start` to `end` of a file, counted from 1, both included, without their ends; 0 as `end` means to the last.",
-            returns: "a list of texts",
+            returns: "a list of strings",
             body: Body::Host(edit::read_lines),
             examples: &[Example::new(
                 r#"[fs.write("a", "x\ny\nz\n"), fs.read_lines("a", 2)][1]"#,
@@ -272,7 +271,7 @@ pub(super) const MODULE: Module = Module {
                 Param::required("line", Kind::Int),
                 Param::required("text", Kind::Text),
             ],
-            doc: "Inserts lines before line `line`, counted from 1; one more than there are adds them at the end.",
+            doc: "Inserts lines before line `line`, counted from 1; one more than the last adds them at the end.",
             returns: "a dict with `path` and `lines`, how many there are now",
             body: Body::Host(edit::insert_at),
             examples: &[Example::new(
@@ -329,7 +328,7 @@ pub(super) const MODULE: Module = Module {
                 Param::optional("max_results", Kind::Int, "100"),
             ],
             doc: "Lines that contain a text, or match it as a regular expression, in the files whose path matches the glob `path`. \
-                Files that are not UTF-8 text or have more than 1 MiB are passed over, and so is `.git`. Long lines are cut.",
+                Files that are not UTF-8 text or have more than 1 MiB are skipped, and so is `.git`. Long lines are cut.",
             returns: "a list of dicts with `path`, `line` and `text`, at most `max_results`",
             body: Body::Host(find::find),
             examples: &[Example::new(

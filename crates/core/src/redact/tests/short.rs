@@ -1,4 +1,5 @@
-//! Short texts and short values: a text is not searched that cannot hold what is searched for, and that must not be told from the outside.
+//! Short texts and short values: a text is not searched that cannot hold what is searched for, and
+//! that must not be told from the outside.
 
 use super::*;
 
@@ -6,9 +7,9 @@ use super::*;
 fn every_text_of_a_few_bytes_gives_what_its_bytes_one_by_one_do() {
     const LETTERS: &[u8] = b"a1\\\"%6";
     for value in ["a1a1", "a\\\\\\", "a1\\\\", "\\\\\\\\", "%61a", "a\"1\\"] {
-        let values = Values::default();
+        let values = SecretValues::default();
         values.learn(value.as_bytes()).expect("long enough");
-        let redactor = Redactor::new(Arc::new(values), Words::default());
+        let redactor = Redactor::new(Arc::new(values), RedactionPatterns::default());
         let mut texts = vec![String::new()];
         for _ in 0..4 {
             let longer = |text: &String| {
@@ -40,9 +41,9 @@ proptest! {
         ),
         parts in prop::collection::vec((0_usize..4, 0_usize..9, "[aq7%\\\\\" 0]{0,2}"), 0..3),
     ) {
-        let known = Values::default();
+        let known = SecretValues::default();
         let values: Vec<String> = values.into_iter().filter(|value| known.learn(value.as_bytes()).is_ok()).collect();
-        let redactor = Redactor::new(Arc::new(known), Words::default());
+        let redactor = Redactor::new(Arc::new(known), RedactionPatterns::default());
         let written = |(value, form, after): &(usize, usize, String)| {
             let value = values.get(value % values.len().max(1)).cloned().unwrap_or_default();
             let escaped = |each: &dyn Fn(u8) -> String| value.bytes().map(each).collect::<String>();

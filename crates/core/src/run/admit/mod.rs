@@ -470,7 +470,7 @@ pub(super) fn validate(
         .map_err(|problem| not_offered(tool.name(), problem, None))?;
     schema.apply_defaults(&mut arguments);
     let mut value = Value::Object(arguments);
-    let violations = schema.settle(&mut value);
+    let violations = schema.normalize(&mut value);
     if !violations.is_empty() {
         return Err(invalid(tool, schema, &violations));
     }

@@ -1,7 +1,7 @@
 //! Authorize: the rules allow this tool with these arguments.
 
 use super::admit::{Admitted, forged, validate};
-use super::before::Ask;
+use super::ask::{Ask, Asker};
 use super::context::Context;
 use super::record::object;
 use crate::effect::Effects;
@@ -99,7 +99,8 @@ fn judge(
             Action::Deny => return Err(denied(tool.called(), &found)),
             Action::Ask => {
                 asks.push(Ask {
-                    because: format!("{} ({})", found.because, found.rule.words),
+                    asker: Asker::Rule(found.rule.words.clone()),
+                    reason: found.because,
                     place: found.rule.place.clone(),
                 });
             }

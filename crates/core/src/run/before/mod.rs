@@ -1,15 +1,14 @@
-//! Before: hooks and middleware judge the call and may change its arguments; then, last, a person agrees where one must.
+//! Before: hooks and middleware judge the call and may change its arguments.
 
+use super::ask::Ask;
 use super::authorize::Authorized;
 use super::chain::middleware_step::Link;
 use super::chain::payload::{merge_pre, tool_pre};
 use super::chain::{Changed, fire_emitted, fire_these, refuse_if_broken};
 use super::context::Context;
-use crate::artifact::tool::Approval;
 use crate::middleware::Step;
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
-use crate::span::Place;
 use crate::view::ActiveHook;
 use crate::view::ActiveTool;
 use crate::view::Segment;
@@ -18,25 +17,22 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout_at;
 
-/// Why a person must agree.
-#[derive(Clone, Debug)]
-pub(super) struct Ask {
-    /// Who asks and why, in words.
-    pub(super) because: String,
-    /// The line that asks.
-    pub(super) place: Option<Place>,
-}
-
-/// A call that may be executed as it stands.
+/// A call that the chain let through, with everything that asks for a person so far.
 pub(super) struct Prepared {
     tool: Arc<ActiveTool>,
     arguments: Map<String, Value>,
     raw: String,
+    asks: Vec<Ask>,
 }
 
 impl Prepared {
-    pub(super) fn into_parts(self) -> (Arc<ActiveTool>, Map<String, Value>, String) {
-        (self.tool, self.arguments, self.raw)
+    /// Whether a person must be asked.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.asks.is_empty() || self.tool.tool.requires_approval.is_some()
+    }
+
+    pub(super) fn into_parts(self) -> (Arc<ActiveTool>, Map<String, Value>, String, Vec<Ask>) {
+        (self.tool, self.arguments, self.raw, self.asks)
     }
 
     pub(super) fn arguments(&self) -> &Map<String, Value> {
@@ -60,23 +56,11 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
     };
     let (tool, arguments, raw, mut asks) = authorized.into_parts();
     asks.extend(hook_asks);
-    if let Some(approval) = tool
-        .tool
-        .requires_approval
-        .as_ref()
-        .filter(|approval| approval.value == Approval::Always)
-    {
-        let place = Some(tool.tool.place(approval.span));
-        asks.push(Ask {
-            because: "the tool says `requires_approval`".to_owned(),
-            place,
-        });
-    }
-    approve(&tool, &asks)?;
     Ok(Prepared {
         tool,
         arguments,
         raw,
+        asks,
     })
 }
 
@@ -178,24 +162,4 @@ fn undecided(tool: &RegisteredTool, limit: Duration) -> Refusal {
         limit.as_millis()
     );
     Refusal::new(Code::Timeout, message).help("give the call more time")
-}
-
-/// Nobody can be asked yet, so the answer is no.
-fn approve(tool: &RegisteredTool, asks: &[Ask]) -> Result<(), Refusal> {
-    let Some(first) = asks.first() else {
-        return Ok(());
-    };
-    let reasons: Vec<&str> = asks.iter().map(|ask| ask.because.as_str()).collect();
-    let message = format!(
-        "`{}` needs a person's approval and nobody can be asked here: {}",
-        tool.called(),
-        reasons.join("; ")
-    );
-    let refusal = Refusal::new(Code::ApprovalDenied, message)
-        .help("approvals are not available in this version; a person can change what asks for one")
-        .detail("reasons", reasons);
-    Err(match &first.place {
-        Some(place) => refusal.at(place.clone()),
-        None => refusal.at(tool.tool.place(tool.tool.name_span)),
-    })
 }

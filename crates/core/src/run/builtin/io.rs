@@ -177,15 +177,15 @@ impl SandboxedIo {
         }
         let missing = bytes - head.len() as u64 - tail.len() as u64;
         output.text = match (missing, &artifact) {
-            (0, _) => process::shown(&[head, tail].concat()),
+            (0, _) => process::printable(&[head, tail].concat()),
             (missing, artifact) => {
                 let kept = artifact.as_ref().map_or_else(String::new, |artifact| {
                     format!("; all of it is kept as {}", artifact.id)
                 });
                 format!(
                     "{}\n[... {missing} bytes left out{kept} ...]\n{}",
-                    process::shown(&head),
-                    process::shown(&tail)
+                    process::printable(&head),
+                    process::printable(&tail)
                 )
             }
         };

@@ -2,6 +2,7 @@
 
 pub(super) mod io;
 
+use super::ask::nobody;
 use super::authorize::record;
 use super::chain::payload::merge;
 use super::chain::{Changed, fire, fire_emitted};
@@ -9,11 +10,10 @@ use super::context::Context;
 use super::finish::bound::room_to_keep;
 use super::record::object;
 use crate::artifact::tool::Limits;
-use crate::builtin::{self, Args, Body, Builtin, Host, Module, Program, Scope};
+use crate::builtin::{self, Args, Body, Builtin, BuiltinHost, Module, Program, Scope};
 use crate::isolate::{self, caught};
 use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
-use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::result::ArtifactRef;
 use crate::rule::{self, Subject};
@@ -139,14 +139,8 @@ impl ToolCrossing<'_> {
         let fired = fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args)
             .await
             .map_err(|refusal| self.traces.refuse(refusal))?;
-        if let Some(ask) = fired.asks.first() {
-            let message = format!(
-                "`{}` needs a person's approval and nobody can be asked here: {}",
-                call.name, ask.because
-            );
-            return Err(self
-                .traces
-                .refuse(Refusal::new(Code::ApprovalDenied, message)));
+        if !fired.asks.is_empty() {
+            return Err(self.traces.refuse(nobody(Some(&call.name), &fired.asks)));
         }
         // A hook that left an argument out gives it its default; one that added or mistyped one is told so.
         let named = fired
@@ -256,7 +250,11 @@ async fn run(
         .ok_or("this program has no workspace")?;
     let jail = match bounds.is_open() {
         true => Arc::clone(whole),
-        false => Arc::new(whole.kept_to(bounds).map_err(|error| error.to_string())?),
+        false => Arc::new(
+            whole
+                .with_bounds(bounds)
+                .map_err(|error| error.to_string())?,
+        ),
     };
     // Whoever is no longer waited for is told to end: the call's own cancel, its deadline, a worker that died.
     let cancel = ctx.call().cancel.child_token();
@@ -322,7 +320,7 @@ struct HostBuiltins {
     _alive: Option<mpsc::Sender<()>>,
 }
 
-impl Host for HostBuiltins {
+impl BuiltinHost for HostBuiltins {
     fn files(&self) -> Result<&Jail, String> {
         Ok(&self.jail)
     }

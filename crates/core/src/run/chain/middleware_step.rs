@@ -6,7 +6,7 @@ use crate::isolate::{Isolated, caught};
 use crate::middleware::{Decision, Judged, Later, Middleware, Registered, Reply, Seen, Step};
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
-use crate::run::before::Ask;
+use crate::run::ask::{Ask, Asker};
 use crate::run::context::Context;
 use crate::run::deadline::{Deadline, deadline};
 use crate::tool::ToolOutput;
@@ -100,7 +100,8 @@ impl<'a> Link<'a> {
                 Some(Decision::Ask(reason)) => {
                     decided("ask", &reason);
                     asks.push(Ask {
-                        because: format!("middleware `{name}`: {reason}"),
+                        asker: Asker::Middleware(name.to_owned()),
+                        reason,
                         place: None,
                     });
                     return Ok(judged.changed);

@@ -4,7 +4,7 @@ mod decision;
 pub(super) mod middleware_step;
 pub(super) mod payload;
 
-use super::before::Ask;
+use super::ask::{Ask, Asker, nobody};
 use super::builtin::HookCrossing;
 use super::context::Context;
 use super::record::object;
@@ -112,9 +112,9 @@ pub(super) async fn fire_these(
                 }
                 Ok(Decision::Ask(reason)) => {
                     decided(ctx, hook, event, "ask", &reason);
-                    let because = format!("hook `{}`: {reason}", hook.hook.name);
                     fired.asks.push(Ask {
-                        because,
+                        asker: Asker::Hook(hook.hook.name.clone()),
+                        reason,
                         place: Some(hook.hook.place(Span::default())),
                     });
                     Ok(())
@@ -345,15 +345,9 @@ pub(crate) async fn load_artifacts(
         Err("changed an artifact; nothing can be changed here".into())
     })
     .await?;
-    match fired.asks.first() {
-        None => Ok(()),
-        Some(ask) => Err(Refusal::new(
-            Code::ApprovalDenied,
-            format!(
-                "needs a person's approval and nobody can be asked here: {}",
-                ask.because
-            ),
-        )),
+    match fired.asks.as_slice() {
+        [] => Ok(()),
+        asks => Err(nobody(None, asks)),
     }
 }
 

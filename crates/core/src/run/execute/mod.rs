@@ -18,7 +18,7 @@ pub(super) use rust_call::{RustCall, refusal_of};
 pub(crate) use secret::Secrets;
 
 use super::admit::Admitted;
-use super::before::Prepared;
+use super::approve::Approved;
 use super::context::Context;
 use super::deadline::deadline;
 use crate::artifact::tool::Inject;
@@ -98,8 +98,8 @@ impl From<Refusal> for Failure {
     }
 }
 
-pub(super) async fn execute(ctx: &Context, prepared: Prepared) -> Executed {
-    let (tool, arguments, raw) = prepared.into_parts();
+pub(super) async fn execute(ctx: &Context, approved: Approved) -> Executed {
+    let (tool, arguments, raw) = approved.into_parts();
     let seen_later = if ctx.view().is_hooked {
         arguments.clone()
     } else {

@@ -14,7 +14,7 @@ use crate::run::deadline::Deadline;
 use crate::tool::ToolOutput as Success;
 use crate::worker::protocol::Outcome;
 use crate::worker::script::Script;
-use crate::worker::{DEFAULT_MEMORY_MB, ScriptError, ToolBounds};
+use crate::worker::{DEFAULT_MEMORY_MB, ScriptError, ToolLimits};
 use serde_json::{Map, Value};
 use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
@@ -64,7 +64,7 @@ async fn run_traced(
     traces: &Arc<SideOutcomes>,
     alive: Option<mpsc::Sender<()>>,
 ) -> BodyResult {
-    let bounds = ToolBounds {
+    let bounds = ToolLimits {
         deadline: deadline.at,
         cpu_ms: tool.limits.cpu_ms.unwrap_or(DEFAULT_CPU_MS),
         memory_mb: tool.limits.memory_mb.unwrap_or(DEFAULT_MEMORY_MB),

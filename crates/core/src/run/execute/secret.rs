@@ -1,12 +1,12 @@
 //! Secrets that a tool is given: read when they are needed, and known from then on to whatever leaves.
 
 use crate::artifact::LayerFile;
-use crate::artifact::root::SecretFrom;
+use crate::artifact::root::SecretSource;
 use crate::artifact::tool::Inject;
 use crate::containment::Containment;
 use crate::outside::{Command, End, asked};
 use crate::plan::{self, Narrowing, Surroundings};
-use crate::redact::Values;
+use crate::redact::SecretValues;
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::run::context::Context;
@@ -35,7 +35,12 @@ pub(crate) enum Secrets {
 
 impl Secrets {
     /// Learns the values that can be had without running anything, so that they are kept back even where no tool was given them.
-    pub(crate) fn learn(&self, values: &Values, layers: &[LayerFile], surroundings: &Surroundings) {
+    pub(crate) fn learn(
+        &self,
+        values: &SecretValues,
+        layers: &[LayerFile],
+        surroundings: &Surroundings,
+    ) {
         let Self::Real(given) = self else { return };
         let declared = layers.iter().flat_map(|layer| &layer.root.secrets);
         let read = declared.filter_map(|(_, from)| read(&from.value, surroundings)?.ok());
@@ -115,15 +120,15 @@ async fn declared(ctx: &Context, name: &str) -> Result<String, String> {
 }
 
 /// The secret in a variable or a file; nothing for a command.
-fn read(from: &SecretFrom, surroundings: &Surroundings) -> Option<Result<String, String>> {
+fn read(from: &SecretSource, surroundings: &Surroundings) -> Option<Result<String, String>> {
     match from {
-        SecretFrom::Variable(name) => Some(
+        SecretSource::Variable(name) => Some(
             surroundings
                 .variable(name)
                 .ok_or_else(|| format!("the variable `{name}` is not set")),
         ),
-        SecretFrom::File(path) => Some(file(path, surroundings)),
-        SecretFrom::Command(_) => None,
+        SecretSource::File(path) => Some(file(path, surroundings)),
+        SecretSource::Command(_) => None,
     }
 }
 
@@ -146,8 +151,8 @@ fn file(path: &str, surroundings: &Surroundings) -> Result<String, String> {
 }
 
 /// What the user's own command prints.
-async fn printed(ctx: &Context, from: &SecretFrom) -> Result<String, String> {
-    let SecretFrom::Command(words) = from else {
+async fn printed(ctx: &Context, from: &SecretSource) -> Result<String, String> {
+    let SecretSource::Command(words) = from else {
         return Err("nothing says where it comes from".to_owned());
     };
     let Some((program, args)) = words.split_first() else {

@@ -84,7 +84,7 @@ pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> Box<ToolResult> {
     let mut pass = ctx
         .shared()
         .redactor
-        .pass(tool.and_then(|tool| tool.words.as_ref()));
+        .pass(tool.and_then(|tool| tool.redaction.as_ref()));
     pass.refusal(&mut refusal);
     let name = match tool {
         Some(tool) => tool.canonical().clone(),

@@ -21,7 +21,7 @@ pub(in crate::run) fn redact(ctx: &Context, amended: &mut Amended) {
         hooks,
         ..
     } = amended;
-    let mut pass = ctx.shared().redactor.pass(tool.words.as_ref());
+    let mut pass = ctx.shared().redactor.pass(tool.redaction.as_ref());
     // The count is the harness's own word, and handles are what its stores give.
     success.metadata.remove("redacted");
     success.artifacts.retain(ArtifactRef::is_well_formed);
@@ -50,7 +50,7 @@ fn parts(
     let is_text = matches!(success.value, Some(Value::String(_)));
     let is_clean = |text: &str| (is_text || pass.is_told_by(text)) && pass.is_clean(text);
     if is_own_text
-        && !pass.has_words()
+        && !pass.has_patterns()
         && content
             .iter()
             .filter_map(ContentBlock::as_text)
@@ -105,7 +105,7 @@ fn block(pass: &mut Pass<'_>, block: &mut ContentBlock) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::{Redactor, Values, Words};
+    use crate::redact::{RedactionPatterns, Redactor, SecretValues};
     use serde_json::json;
     use std::sync::Arc;
 
@@ -117,9 +117,9 @@ mod tests {
             ("a/b\\n2", "%"),
             ("12345678", "%"),
         ] {
-            let values = Values::default();
+            let values = SecretValues::default();
             values.learn(secret.as_bytes()).expect("long enough");
-            let redactor = Redactor::new(Arc::new(values), Words::default());
+            let redactor = Redactor::new(Arc::new(values), RedactionPatterns::default());
             let said = format!("{before}{secret}");
             for value in [
                 json!({"out": said}),

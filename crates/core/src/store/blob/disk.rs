@@ -126,8 +126,8 @@ impl DiskBlobs {
         let _ = self.collect();
     }
 
-    /// Collects garbage as of a moment, visiting each handle and each content once. It skips what it
-    /// cannot remove, such as a folder that a person created here.
+    /// Collects garbage as of a moment, visiting each handle and each content once. It skips what
+    /// it cannot remove, such as a folder that a person created here.
     pub(super) fn collect_at(&self, now: SystemTime) -> io::Result<GcStats> {
         let lock = self.lock()?;
         lock.lock()?;
@@ -209,8 +209,8 @@ impl DiskBlobs {
         Ok(collected)
     }
 
-    /// Moves a finished content into place, then its handle. It replaces an equal content, which may
-    /// have been damaged since.
+    /// Moves a finished content into place, then its handle. It replaces an equal content, which
+    /// may have been damaged since.
     fn commit(&self, session: &str, temporary: &Path, artifact: &ArtifactRef) -> io::Result<()> {
         let lock = self.lock()?;
         lock.lock_shared()?;

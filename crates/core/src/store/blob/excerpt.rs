@@ -147,8 +147,8 @@ fn search_excerpt(
     Ok((header, text))
 }
 
-/// Calls `take` with each line, its number and its offset until it returns false. Returns the number
-/// of lines if it reached the end.
+/// Calls `take` with each line, its number and its offset until it returns false. Returns the
+/// number of lines if it reached the end.
 fn each_line(
     blobs: &SessionBlobs,
     id: &str,

@@ -1,21 +1,22 @@
-//! The artifacts of one session. The only way to a store: everything is redacted before it is written.
+//! The artifacts of one session. The only way to a store: everything is redacted before it is
+//! written.
 
 use super::{BlobError, BlobStore, MAX_BLOB_BYTES};
 use crate::isolate::caught;
-use crate::redact::{Redactor, Words};
+use crate::redact::{RedactionPatterns, Redactor};
 use crate::result::{ArtifactRef, MOST_MEDIA_TYPE};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
 
-/// The artifacts of one session. The methods may block on a disk. A store that panics is reported as
-/// one that failed.
+/// The artifacts of one session. The methods may block on a disk. A store that panics is reported
+/// as one that failed.
 #[derive(Clone)]
 pub struct SessionBlobs {
     store: Arc<dyn BlobStore>,
     redactor: Redactor,
-    words: Option<Arc<Words>>,
+    patterns: Option<Arc<RedactionPatterns>>,
     session: String,
 }
 
@@ -34,13 +35,13 @@ impl SessionBlobs {
     pub(crate) fn new(
         store: Arc<dyn BlobStore>,
         redactor: Redactor,
-        words: Option<Arc<Words>>,
+        patterns: Option<Arc<RedactionPatterns>>,
         session: &str,
     ) -> Self {
         Self {
             store,
             redactor,
-            words,
+            patterns,
             session: session.to_owned(),
         }
     }
@@ -66,7 +67,7 @@ impl SessionBlobs {
         media_type: &str,
         half: usize,
     ) -> Result<StoredBlob, BlobError> {
-        let mut pass = self.redactor.pass(self.words.as_ref());
+        let mut pass = self.redactor.pass(self.patterns.as_ref());
         let mut media_type = media_type.to_owned();
         pass.string(&mut media_type);
         if media_type.len() > MOST_MEDIA_TYPE {
@@ -105,7 +106,7 @@ impl SessionBlobs {
         half: usize,
         mut put: impl FnMut(&[u8]) -> Result<bool, BlobError>,
     ) -> Result<Preview, BlobError> {
-        let mut stream = self.redactor.pass(self.words.as_ref()).stream();
+        let mut stream = self.redactor.pass(self.patterns.as_ref()).stream();
         let mut preview = PreviewBuilder {
             half,
             ..PreviewBuilder::default()

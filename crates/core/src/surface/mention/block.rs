@@ -1,4 +1,5 @@
-//! The blocks of Markdown that decide what fenced code is: quotations, list items, comments and fences, by CommonMark's rules.
+//! The blocks of Markdown that decide what fenced code is: quotations, list items, comments and
+//! fences, by CommonMark's rules.
 
 use crate::span::Span;
 
@@ -29,11 +30,11 @@ enum Leaf {
         length: usize,
         span: Span,
     },
-    /// Text that is no Markdown, up to a line that has this.
+    /// Raw text, up to a line that contains this.
     Raw(&'static str),
 }
 
-/// What begins such text, and what ends it. Other tags are written around Markdown as often as around anything else, prompts above all.
+/// Where raw text begins and ends. Other tags often wrap Markdown, above all in prompts.
 const RAW: [(&str, &str); 5] = [
     ("<!--", "-->"),
     ("<pre", "</pre>"),
@@ -42,7 +43,7 @@ const RAW: [(&str, &str); 5] = [
     ("<textarea", "</textarea>"),
 ];
 
-/// Nobody nests deeper, and each line would be compared with all of it.
+/// No real text nests deeper, and each line is compared with all levels.
 const MOST_CONTAINERS: usize = 64;
 
 impl Blocks {
@@ -60,7 +61,7 @@ impl Blocks {
 
     /// Takes the next line, and says whether it is fenced code or a fence.
     pub(super) fn line(&mut self, text: &str, span: Span) -> bool {
-        let mut rest = Rest {
+        let mut rest = LineRest {
             text,
             at: 0,
             column: 0,
@@ -111,7 +112,7 @@ impl Blocks {
     }
 
     /// The containers that begin on this line.
-    fn opened(&self, rest: &mut Rest<'_>, kept: usize) -> Vec<Container> {
+    fn opened(&self, rest: &mut LineRest<'_>, kept: usize) -> Vec<Container> {
         let mut opened = Vec::new();
         while rest.indent() <= 3 && kept + opened.len() < MOST_CONTAINERS {
             if rest.enter(Container::Quotation) {
@@ -128,7 +129,7 @@ impl Blocks {
 
 /// The rest of a line, by its columns: a tab reaches to the next multiple of four.
 #[derive(Clone, Copy)]
-struct Rest<'l> {
+struct LineRest<'l> {
     text: &'l str,
     at: usize,
     column: usize,
@@ -136,7 +137,7 @@ struct Rest<'l> {
     owed: usize,
 }
 
-impl<'l> Rest<'l> {
+impl<'l> LineRest<'l> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -227,7 +228,7 @@ impl<'l> Rest<'l> {
         if spaces == 0 && !empty {
             return None;
         }
-        // What is indented further is code that begins after one space.
+        // Deeper indentation is code that begins after one space.
         let taken = if empty || spaces > 4 { 1 } else { spaces };
         inside.skip(taken);
         *self = inside;

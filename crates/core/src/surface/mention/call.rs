@@ -2,14 +2,14 @@
 
 use super::line::Line;
 use super::word::{is_word, may_be_a_tool, name_end, without_namespace};
-use super::{Name, Names, Uses};
+use super::{DeclaredNames, Name, Uses};
 use crate::span::Span;
 use std::collections::HashMap;
 
 /// An open bracket.
 #[derive(Default)]
 struct Bracket {
-    /// The tool whose arguments stand in it.
+    /// The tool whose arguments it holds.
     tool: Option<usize>,
     /// Braces that are open inside.
     depth: u32,
@@ -17,16 +17,16 @@ struct Bracket {
     given: Vec<Name>,
 }
 
-/// Looks for calls. What was open ends with its paragraph, so that a lost bracket swallows nothing.
+/// Finds calls. An open bracket ends with its paragraph, so that a stray one swallows nothing.
 pub(super) struct Calls<'a, 'n> {
     text: &'a str,
-    names: &'a Names<'n>,
+    names: &'a DeclaredNames<'n>,
     open: Vec<Bracket>,
     uses: Uses,
 }
 
 impl<'a, 'n> Calls<'a, 'n> {
-    pub(super) fn new(text: &'a str, names: &'a Names<'n>) -> Self {
+    pub(super) fn new(text: &'a str, names: &'a DeclaredNames<'n>) -> Self {
         Self {
             text,
             names,
@@ -35,7 +35,7 @@ impl<'a, 'n> Calls<'a, 'n> {
         }
     }
 
-    /// Takes the next line; `None` for one that is not looked at.
+    /// Takes the next line; `None` for one that is not checked.
     pub(super) fn line(&mut self, line: Option<&Line>) {
         match line
             .map(|line| line.span)
@@ -69,7 +69,8 @@ impl<'a, 'n> Calls<'a, 'n> {
 
     fn calls(&mut self, line: Span) {
         let mut at = line.start;
-        // Once a quotation is not closed on this line, no later one is: every mark is looked for once.
+        // Once a quotation is not closed on this line, no later one is: every mark is looked for
+        // once.
         let (mut double_closes, mut single_closes) = (true, true);
         while let Some(c) = self.text[at..line.end].chars().next() {
             if let Some(end) = name_end(self.text, at, line.end) {
@@ -130,7 +131,7 @@ impl<'a, 'n> Calls<'a, 'n> {
         }
     }
 
-    /// What stands between quotation marks. Brackets in it pair with nothing outside.
+    /// Skips quoted text, whose brackets do not pair with any outside.
     fn quoted(&mut self, inside: Span, line: Span) {
         let mut at = inside.start;
         while at < inside.end {
@@ -148,12 +149,12 @@ impl<'a, 'n> Calls<'a, 'n> {
         }
     }
 
-    /// Records the name if it is called, and says of which tool the arguments are that follow.
+    /// Records the name if it is called, and returns the tool whose arguments follow.
     fn call(&mut self, span: Span, line: Span) -> Option<Option<usize>> {
         let arguments = self.text[span.end..line.end].strip_prefix('(')?;
         let (name, span) = self.named(span);
         let tool = self.names.find(name);
-        // "the file(s)" and "each user_id(s)" are plurals, whatever tools there are.
+        // "the file(s)" and "each user_id(s)" are plurals, not calls.
         let plural = arguments.starts_with("s)") || arguments.starts_with("es)");
         let counts = match tool {
             _ if plural => false,
@@ -193,7 +194,8 @@ impl<'a, 'n> Calls<'a, 'n> {
         before.ends_with(' ') && ["class", "def", "fn", "func", "function", "sub"].contains(&word)
     }
 
-    /// Records a name that stands where the name of an argument does, in calls of tools whose arguments have other names.
+    /// Records a name in the position of an argument's name, in calls of tools that have argument
+    /// aliases.
     fn key(&mut self, span: Span, after: usize, line: Span) {
         let (text, names) = (self.text, self.names);
         let Some(Bracket {

@@ -2,7 +2,7 @@
 
 use super::Fences;
 use super::block::Blocks;
-use super::marker::{Marker, Order, find};
+use super::marker::{Marker, MarkerKind, find};
 use crate::span::Span;
 
 /// One line, without its end.
@@ -22,7 +22,7 @@ pub(super) struct Lines {
     pub(super) markers: Vec<Marker>,
     /// The fence that is never closed.
     pub(super) unclosed_fence: Option<Span>,
-    /// Markers that make no pair, or say something nobody knows.
+    /// Markers without their other half, and unknown ones.
     pub(super) odd_markers: Vec<(Span, String)>,
 }
 
@@ -41,7 +41,7 @@ impl Lines {
             if fenced {
                 let mut marker = block;
                 match fences {
-                    // The next line of text is one that is not looked at.
+                    // The next line of text is not checked.
                     Fences::Skip => next = None,
                     Fences::Scan if before && !blank => marker = marker.or_else(|| next.take()),
                     Fences::Scan => {}
@@ -57,18 +57,18 @@ impl Lines {
             if let Some((at, order)) = find(line) {
                 let at = Span::new(span.start + at.start, span.start + at.end);
                 match order {
-                    Order::Line => marker = marker.or_else(|| Some(all.add(at, order))),
-                    Order::NextLine => next = Some(all.add(at, order)),
-                    Order::Start if block.is_some() => {
+                    MarkerKind::Line => marker = marker.or_else(|| Some(all.add(at, order))),
+                    MarkerKind::NextLine => next = Some(all.add(at, order)),
+                    MarkerKind::Start if block.is_some() => {
                         all.odd(at, "the block before it is still open")
                     }
-                    Order::Start => block = Some(all.add(at, order)),
-                    Order::End if block.is_none() => {
-                        all.odd(at, "no `ignore-start` stands before it")
+                    MarkerKind::Start => block = Some(all.add(at, order)),
+                    MarkerKind::End if block.is_none() => {
+                        all.odd(at, "there is no `ignore-start` before it")
                     }
-                    Order::End => block = None,
-                    Order::Unknown => {
-                        all.odd(at, "it is none of `ignore-line`, `ignore-next-line`, `ignore-start` and `ignore-end`");
+                    MarkerKind::End => block = None,
+                    MarkerKind::Unknown => {
+                        all.odd(at, "expected `ignore-line`, `ignore-next-line`, `ignore-start` or `ignore-end`");
                     }
                 }
             } else if !blank {
@@ -90,7 +90,7 @@ impl Lines {
         all
     }
 
-    fn add(&mut self, span: Span, order: Order) -> usize {
+    fn add(&mut self, span: Span, order: MarkerKind) -> usize {
         self.markers.push(Marker { span, order });
         self.markers.len() - 1
     }

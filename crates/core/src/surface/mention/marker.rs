@@ -5,15 +5,15 @@ use crate::span::Span;
 /// A marker that can silence something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Marker {
-    /// Where it stands.
+    /// Its place.
     pub(crate) span: Span,
-    /// What it says.
-    pub(crate) order: Order,
+    /// Its settings.
+    pub(crate) order: MarkerKind,
 }
 
-/// What a marker says.
+/// What a marker silences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum MarkerKind {
     /// This line.
     Line,
     /// The next line that is not blank.
@@ -22,13 +22,13 @@ pub(crate) enum Order {
     Start,
     /// Up to here.
     End,
-    /// A word that means nothing.
+    /// An unknown word.
     Unknown,
 }
 
-/// The first marker of a line and its place in it. The seed's spelling counts wherever it stands; ours only in a comment, because a sentence
-/// may well say `harness:`.
-pub(super) fn find(line: &str) -> Option<(Span, Order)> {
+/// The first marker of a line and its place in it. The seed's spelling counts anywhere; ours only
+/// in a comment, because ordinary sentences may contain `harness:`.
+pub(super) fn find(line: &str) -> Option<(Span, MarkerKind)> {
     let seed = line
         .find("harn-tool-surface:")
         .map(|at| (at, at + "harn-tool-surface:".len()));
@@ -42,11 +42,11 @@ pub(super) fn find(line: &str) -> Option<(Span, Order)> {
         .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
         .unwrap_or(word.len());
     let order = match &word[..length] {
-        "ignore-line" => Order::Line,
-        "ignore-next-line" => Order::NextLine,
-        "ignore-start" => Order::Start,
-        "ignore-end" => Order::End,
-        _ => Order::Unknown,
+        "ignore-line" => MarkerKind::Line,
+        "ignore-next-line" => MarkerKind::NextLine,
+        "ignore-start" => MarkerKind::Start,
+        "ignore-end" => MarkerKind::End,
+        _ => MarkerKind::Unknown,
     };
     Some((Span::new(start, from + length), order))
 }
@@ -72,16 +72,28 @@ mod tests {
     #[test]
     fn both_spellings_are_found_and_prose_is_not() {
         for (line, expected) in [
-            ("<!-- harn-tool-surface: ignore-line -->", Some(Order::Line)),
+            (
+                "<!-- harn-tool-surface: ignore-line -->",
+                Some(MarkerKind::Line),
+            ),
             (
                 "<!-- harn-tool-surface:ignore-start -->",
-                Some(Order::Start),
+                Some(MarkerKind::Start),
             ),
-            ("# harn-tool-surface:   ignore-end", Some(Order::End)),
-            ("<!-- harness: ignore-next-line -->", Some(Order::NextLine)),
-            ("<!--harness:ignore-nothing-->", Some(Order::Unknown)),
-            ("<!--harness:ignore-next-line-->", Some(Order::NextLine)),
-            ("<!--harn-tool-surface:ignore-start-->", Some(Order::Start)),
+            ("# harn-tool-surface:   ignore-end", Some(MarkerKind::End)),
+            (
+                "<!-- harness: ignore-next-line -->",
+                Some(MarkerKind::NextLine),
+            ),
+            ("<!--harness:ignore-nothing-->", Some(MarkerKind::Unknown)),
+            (
+                "<!--harness:ignore-next-line-->",
+                Some(MarkerKind::NextLine),
+            ),
+            (
+                "<!--harn-tool-surface:ignore-start-->",
+                Some(MarkerKind::Start),
+            ),
             ("<!-- harness: see the guide -->", None),
             ("say `harness: ignore-line` in a comment", None),
             ("", None),

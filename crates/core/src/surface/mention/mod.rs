@@ -1,4 +1,5 @@
-//! What a text says about tools: each name that is used as a tool's, where, and under which marker. Linear in the text.
+//! Finds what a text says about tools: each name used as a tool's, where, and under which marker.
+//! Linear in the text.
 
 mod block;
 mod call;
@@ -19,19 +20,19 @@ use std::collections::HashMap;
 
 /// The names that are declared.
 #[derive(Debug, Default)]
-pub struct Names<'n> {
+pub struct DeclaredNames<'n> {
     by_name: HashMap<&'n str, usize>,
-    /// For each tool what names of arguments stand for: other names for the one that is meant, and that one for itself.
+    /// For each tool, argument names and aliases to the canonical name.
     aliases: HashMap<usize, HashMap<&'n str, &'n str>>,
 }
 
-impl<'n> Names<'n> {
+impl<'n> DeclaredNames<'n> {
     /// Adds a name of a tool; the first tool of a name keeps it.
     pub fn add(&mut self, name: &'n str, tool: usize) {
         self.by_name.entry(name).or_insert(tool);
     }
 
-    /// Adds another name of an argument.
+    /// Adds an alias of an argument.
     pub fn add_alias(&mut self, tool: usize, alias: &'n str, canonical: &'n str) {
         let aliases = self.aliases.entry(tool).or_default();
         aliases.insert(alias, canonical);
@@ -44,28 +45,28 @@ impl<'n> Names<'n> {
         self.by_name.get(name).copied()
     }
 
-    /// The argument that a name stands for in calls of a tool, where it has other names.
+    /// The argument that a name means in calls of a tool, if the argument has aliases.
     fn canonical(&self, tool: usize, name: &str) -> Option<&'n str> {
         self.aliases.get(&tool)?.get(name).copied()
     }
 }
 
-/// Whether fenced code is looked at.
+/// Whether fenced code is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fences {
     /// Code in fences is an example, not an instruction.
     #[default]
     Skip,
-    /// It is looked at like any other line.
+    /// It is checked like any other line.
     Scan,
 }
 
-/// What one text says.
+/// The tools and arguments that one text mentions.
 #[derive(Debug, Default)]
-pub struct Scanned {
+pub struct ScannedText {
     /// Names used as those of tools, in order.
-    pub references: Vec<Use>,
-    /// Other names of arguments, used in calls.
+    pub references: Vec<NameUse>,
+    /// Aliases of arguments, used in calls.
     pub aliases: Vec<AliasUse>,
     pub(super) markers: Vec<Marker>,
     pub(super) odd_markers: Vec<(Span, String)>,
@@ -74,16 +75,16 @@ pub struct Scanned {
 
 /// One use of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Use {
-    /// Where it stands in the text.
+pub struct NameUse {
+    /// Its place in the text.
     pub span: Span,
-    /// The name, where it stands there with escapes.
+    /// The name, if it is written with escapes.
     pub decoded: Option<Box<str>>,
     /// The marker that covers its line.
     pub marker: Option<usize>,
 }
 
-impl Use {
+impl NameUse {
     /// The name.
     #[must_use]
     pub fn name<'s>(&'s self, text: &'s str) -> &'s str {
@@ -93,20 +94,20 @@ impl Use {
     }
 }
 
-/// One use of another name of an argument.
+/// One use of an alias of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AliasUse {
     /// The tool that is called.
     pub tool: usize,
     /// Where.
-    pub used: Use,
-    /// Whether the call gives the argument under a second name as well.
+    pub used: NameUse,
+    /// Whether the call also gives the argument under a second name.
     pub twice: bool,
 }
 
 /// Reads a text.
 #[must_use]
-pub fn scan(text: &str, names: &Names<'_>, fences: Fences) -> Scanned {
+pub fn scan(text: &str, names: &DeclaredNames<'_>, fences: Fences) -> ScannedText {
     let lines = Lines::of(text, fences);
     let mut calls = Calls::new(text, names);
     let mut objects = Objects::new(text, names);
@@ -121,7 +122,7 @@ pub fn scan(text: &str, names: &Names<'_>, fences: Fences) -> Scanned {
         let index = lines
             .lines
             .partition_point(|line| line.span.end < span.start);
-        Use {
+        NameUse {
             span,
             decoded,
             marker: lines.lines.get(index).and_then(|line| line.marker),
@@ -132,7 +133,7 @@ pub fn scan(text: &str, names: &Names<'_>, fences: Fences) -> Scanned {
         used: place(name),
         twice,
     };
-    Scanned {
+    ScannedText {
         references: uses.references.into_iter().map(place).collect(),
         aliases: uses.aliases.into_iter().map(alias).collect(),
         markers: lines.markers,
@@ -141,7 +142,7 @@ pub fn scan(text: &str, names: &Names<'_>, fences: Fences) -> Scanned {
     }
 }
 
-/// A name as it stands in a text.
+/// A name as written in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Name {
     span: Span,
@@ -182,8 +183,8 @@ impl Uses {
         self.references.push(Name::plain(span));
     }
 
-    /// Records the other names among the arguments of a call.
-    fn arguments(&mut self, text: &str, names: &Names<'_>, tool: usize, given: Vec<Name>) {
+    /// Records the aliases among the arguments of a call.
+    fn arguments(&mut self, text: &str, names: &DeclaredNames<'_>, tool: usize, given: Vec<Name>) {
         let known: Vec<(Name, &str)> = given
             .into_iter()
             .filter_map(|name| {
@@ -206,14 +207,14 @@ impl Uses {
         }
     }
 
-    /// Puts both together in the order of the text; what both passes saw counts once.
+    /// Merges both passes in the order of the text; what both saw counts once.
     fn join(&mut self, other: Self) {
         self.references.extend(other.references);
         self.aliases.extend(other.aliases);
         self.references
             .sort_by_key(|name| (name.span.start, name.span.end));
         self.references.dedup_by_key(|name| name.span.start);
-        // Of two passes the one that saw more of the call is right.
+        // The pass that saw more of the call is right.
         self.aliases
             .sort_by_key(|alias| (alias.name.span.start, alias.tool, !alias.twice));
         self.aliases

@@ -1,8 +1,8 @@
-//! Tool calls written as JSON, and what stands in `<tool_call>` tags. One pass; nothing is looked at twice, closed or not.
+//! Finds tool calls written as JSON or in `<tool_call>` tags, in one pass.
 
 use super::line::Line;
 use super::word::{is_word, name_end};
-use super::{Name, Names, Uses};
+use super::{DeclaredNames, Name, Uses};
 use crate::span::Span;
 
 /// What a key means to a tool call.
@@ -55,7 +55,8 @@ struct Tag {
 }
 
 impl Tag {
-    /// The tag that begins at `at`. It ends before the next one begins, so that nothing is looked at twice.
+    /// The tag that begins at `at`. It ends before the next one begins, which keeps the scan
+    /// linear.
     fn at(text: &str, at: usize, end: usize) -> Option<Self> {
         let inside = text.get(at + 1..end)?;
         let is = |word: &&str| {
@@ -96,15 +97,15 @@ fn attribute(text: &str, attributes: Span) -> Option<Span> {
 /// Looks for tags and objects.
 pub(super) struct Objects<'a, 'n> {
     text: &'a str,
-    names: &'a Names<'n>,
+    names: &'a DeclaredNames<'n>,
     open: Vec<Object>,
-    /// A tag was opened and nothing came after it yet.
+    /// A tag was opened, and nothing has followed it yet.
     tagged: bool,
     uses: Uses,
 }
 
 impl<'a, 'n> Objects<'a, 'n> {
-    pub(super) fn new(text: &'a str, names: &'a Names<'n>) -> Self {
+    pub(super) fn new(text: &'a str, names: &'a DeclaredNames<'n>) -> Self {
         Self {
             text,
             names,
@@ -114,7 +115,7 @@ impl<'a, 'n> Objects<'a, 'n> {
         }
     }
 
-    /// Takes the next line; `None` for one that is not looked at.
+    /// Takes the next line; `None` for one that is not checked.
     pub(super) fn line(&mut self, line: Option<&Line>) {
         let Some(line) = line.map(|line| line.span) else {
             self.close_all();
@@ -187,7 +188,8 @@ impl<'a, 'n> Objects<'a, 'n> {
         next
     }
 
-    /// A key or a value of the innermost object; the rest of the line when it is not closed, since JSON has no text over several lines.
+    /// A key or a value of the innermost object; the rest of the line when it is not closed, since
+    /// JSON has no text over several lines.
     fn quoted(&mut self, start: usize, end: usize) -> usize {
         let mut escaped = false;
         let closing = self.text[start..end].bytes().position(|byte| {
@@ -199,7 +201,7 @@ impl<'a, 'n> Objects<'a, 'n> {
         let span = Span::new(start, start + length);
         let after = span.end + 1;
         let raw = &self.text[span.start..span.end];
-        // What no JSON reader takes is left as it stands.
+        // Invalid escapes are left as written.
         let decoded = if raw.contains('\\') {
             serde_json::from_str::<Box<str>>(&self.text[start - 1..after]).ok()
         } else {
@@ -248,7 +250,7 @@ impl<'a, 'n> Objects<'a, 'n> {
             return;
         };
         let named = name.words(self.text);
-        // What is not the shape of a name is a place for one, as `<function-name>`.
+        // Text that is not shaped like a name is a placeholder, such as `<function-name>`.
         if name_end(named, 0, named.len()) != Some(named.len()) {
             return;
         }

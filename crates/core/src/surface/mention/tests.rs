@@ -14,8 +14,8 @@ const DECLARED: [&str; 7] = [
     "search",
 ];
 
-fn names() -> Names<'static> {
-    let mut names = Names::default();
+fn names() -> DeclaredNames<'static> {
+    let mut names = DeclaredNames::default();
     for (index, name) in DECLARED.into_iter().enumerate() {
         names.add(name, index);
     }
@@ -245,7 +245,7 @@ fn aliases_count_only_as_arguments_of_their_own_tool() {
     }
 }
 
-/// How long it takes to scan a text so many times: the least of several tries.
+/// The shortest of several times for scanning a text.
 fn time(text: &str, times: usize) -> Duration {
     let names = names();
     let run = || {
@@ -290,7 +290,8 @@ fn no_text_is_worse_than_linear() {
     ] {
         let of = |bytes: usize| part.repeat(bytes / part.len());
         let (short, long) = (of(24_000), of(192_000));
-        // As much text in one piece as in eight, so that a busy machine disturbs both alike. A quadratic pass would take eight times as long.
+        // As much text in one piece as in eight, so that a busy machine disturbs both alike. A
+        // quadratic pass would take eight times as long.
         let linear = || time(&long, 1) < time(&short, 8) * 5 / 2;
         assert!(
             (0..8).any(|_| linear()),

@@ -1,4 +1,4 @@
-//! Names as they stand in a text: words joined by `.`, `-` and `::`.
+//! Names as written in a text: words joined by `.`, `-` and `::`.
 
 /// The end of the name that begins at `start`, when one does. Never past `end`.
 pub(super) fn name_end(text: &str, start: usize, end: usize) -> Option<usize> {
@@ -27,15 +27,16 @@ pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The part of a name after a prefix that only says "a tool": models are shown `functions.read_file` by some providers.
+/// The part of a name after a prefix that only says "a tool": models are shown
+/// `functions.read_file` by some providers.
 pub(super) fn without_namespace(name: &str) -> Option<&str> {
     ["functions.", "tools.", "default_api."]
         .iter()
         .find_map(|prefix| name.strip_prefix(prefix))
 }
 
-/// Names that prompts use to stand for any tool, and calls of languages that prompts often show. Only ever consulted for names that no tool
-/// has.
+/// Placeholder names in prompts, and functions of languages that prompts often show. Only consulted
+/// for names that no tool has.
 const NO_TOOLS: &[&str] = &[
     "console",
     "dict",
@@ -64,7 +65,8 @@ const NO_TOOLS: &[&str] = &[
     "zip",
 ];
 
-/// Whether an undeclared name may be meant as a tool's. One letter never is: `f(x)` and `O(n)` are mathematics.
+/// Whether an undeclared name may be a tool's. A single letter never is: `f(x)` and `O(n)` are
+/// mathematics.
 pub(super) fn may_be_a_tool(name: &str) -> bool {
     name.chars().nth(1).is_some()
         && !name.contains(['.', ':'])

@@ -1,6 +1,6 @@
 //! `annotations` of a tool. One bad field is a problem of its own; the others count.
 
-use super::{Matters, Reader};
+use super::{Reader, UnknownKey};
 use crate::artifact::node::{Kind, Node};
 use crate::artifact::tool::Annotations;
 use crate::effect::Level;
@@ -43,7 +43,7 @@ impl Reader {
             node,
             &format!("{path}.annotations"),
             ANNOTATIONS,
-            Matters::WhenClose,
+            UnknownKey::WhenClose,
         );
         let part = |name: &str| {
             node.get(name)
@@ -72,7 +72,7 @@ impl Reader {
                 node,
                 &field("arg_schema"),
                 &["path_params", "arg_aliases", "required"],
-                Matters::WhenClose,
+                UnknownKey::WhenClose,
             );
         }
         let of_arguments = |name: &str| arguments.and_then(|node| node.get(name));
@@ -117,7 +117,7 @@ impl Reader {
         node.bool()
     }
 
-    /// A text; anything else is reported.
+    /// A string; anything else is reported.
     pub(super) fn text(&mut self, node: Option<&Node>, field: &str) -> Option<String> {
         let node = node.filter(|node| !matches!(node.kind, Kind::Null))?;
         if node.text().is_none() {

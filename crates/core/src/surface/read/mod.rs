@@ -1,26 +1,29 @@
-//! JSON to a [`Surface`]. Never fails as a whole: what is malformed is a problem of the surface, and an error.
+//! Reads JSON into a [`Surface`]. Never fails as a whole: a malformed part is a problem of the
+//! surface, and an error.
 
 mod annotations;
 mod policy;
 mod schema;
 mod tool;
 
-use super::json::{self, NotJson};
+use super::json::{self, JsonError};
 use super::rule::{malformed, no_active_tools};
 use super::{
-    Budget, Entry, Fences, Home, Pattern, Policy, Role, Separator, Standing, Surface, Text,
-    ToolSearch, Written,
+    Budget, Entry, Fences, Located, Pattern, Policy, Role, Separator, Surface, Text, TextOrigin,
+    ToolSearch, ToolStatus,
 };
 use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::problem::quoted;
-use crate::check::{body_empty, key_duplicate, key_unknown, secret_in_artifact, tool_duplicate};
+use crate::artifact::rule::{
+    body_empty, key_duplicate, key_unknown, secret_in_artifact, tool_duplicate,
+};
 use crate::diagnostic::Severity;
 use crate::nearest::nearest;
 use crate::span::{Place, Source, Span};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use tool::List;
+use tool::ToolList;
 
 /// The parts of a surface, and what listings of tools have beside them.
 const PARTS: &[&str] = &[
@@ -61,10 +64,10 @@ fn searches(word: &str) -> Option<bool> {
     }
 }
 
-/// How a surface is looked at.
+/// How a surface is checked.
 const OPTIONS: &[&str] = &["scan_fences", "context_tokens"];
 
-/// Reads a surface from the text of a JSON file, whose name places in it are given by.
+/// Reads a surface from the text of a JSON file; `path` names it in places.
 #[must_use]
 pub fn read_text(name: &str, text: &str) -> Surface<'static> {
     let source = Source::new(name, text);
@@ -76,7 +79,7 @@ pub fn read_text(name: &str, text: &str) -> Surface<'static> {
     reader.finish()
 }
 
-/// Reads a surface from JSON values. What the surface does not say, the options may.
+/// Reads a surface from JSON values. The options fill in what the surface does not say.
 #[must_use]
 pub fn read(surface: &Value, options: Option<&Value>) -> Surface<'static> {
     let mut reader = Reader::default();
@@ -91,7 +94,7 @@ pub fn read(surface: &Value, options: Option<&Value>) -> Surface<'static> {
                     .as_object_mut()
                     .map(|nested| nested.entry(key.clone()).or_insert_with(|| value.clone()));
             } else {
-                // What is nothing says nothing, so it keeps nothing away.
+                // `null` means absent.
                 let part = given.entry(key.clone()).or_insert(Value::Null);
                 if part.is_null() {
                     part.clone_from(value);
@@ -110,20 +113,20 @@ pub fn read(surface: &Value, options: Option<&Value>) -> Surface<'static> {
     reader.finish()
 }
 
-/// How much a key matters that nobody knows.
+/// How an unknown key is treated.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Matters {
-    /// A part that was misspelled is a part that was not checked.
+enum UnknownKey {
+    /// A misspelled part is not checked.
     Part,
-    /// A restriction that is misspelled restricts nothing.
+    /// A misspelled restriction restricts nothing.
     Restricts,
     /// It changes nothing.
     Little,
-    /// Others may have keys of their own here; only a slip of the finger is reported.
+    /// Other programs may have keys of their own here; only a likely typo is reported.
     WhenClose,
 }
 
-/// Whether a word is so close to a known one that nobody means another.
+/// Whether a word is probably a typo of a known one.
 fn is_slip(word: &str, known: &str) -> bool {
     let distance = strsim::osa_distance(&word.to_lowercase(), &known.to_lowercase());
     distance <= 2 && distance * 3 <= word.chars().count()
@@ -149,14 +152,14 @@ impl Reader {
         }
         let document = match json::parse(text) {
             Ok(document) => document,
-            Err(NotJson { message, at }) => {
+            Err(JsonError { message, at }) => {
                 let place = self.place(Span::new(at, at));
-                return self.problem("surface", format!("this is no JSON: {message}"), place);
+                return self.problem("surface", format!("this is not JSON: {message}"), place);
             }
         };
         for key in &document.duplicates {
             let finding = key_duplicate::RULE
-                .finding(format!("the key {} is there twice", quoted(&key.name)));
+                .finding(format!("the key {} is written twice", quoted(&key.name)));
             self.surface.problems.push(
                 finding
                     .at_any(self.place(key.span))
@@ -169,14 +172,14 @@ impl Reader {
     fn root(&mut self, node: &Node) {
         let has = |key: &str| node.get(key).is_some();
         match &node.kind {
-            Kind::List(_) => self.tools(node, "tools", List::Tools),
+            Kind::List(_) => self.tools(node, "tools", ToolList::Tools),
             // The answer of an MCP server.
             Kind::Map(_) if has("jsonrpc") && has("result") => node
                 .get("result")
                 .into_iter()
                 .for_each(|result| self.root(result)),
             Kind::Map(_) if PARTS.iter().any(|part| has(part)) => self.parts(node),
-            Kind::Map(_) if tool::is_tool(node) => self.tools(node, "tools", List::Tools),
+            Kind::Map(_) if tool::is_tool(node) => self.tools(node, "tools", ToolList::Tools),
             _ => {
                 let accepted = "a surface with `tools`, a list of tools, or one tool";
                 self.wrong(node, "surface", accepted);
@@ -185,7 +188,7 @@ impl Reader {
     }
 
     fn parts(&mut self, node: &Node) {
-        self.unknown_keys(node, "", PARTS, Matters::Part);
+        self.unknown_keys(node, "", PARTS, UnknownKey::Part);
         let part = |name: &str| {
             node.get(name)
                 .filter(|node| !matches!(node.kind, Kind::Null))
@@ -196,7 +199,10 @@ impl Reader {
         if let Some(policy) = part("approval_policy") {
             self.approval_policy(policy);
         }
-        for (name, list) in [("tools", List::Tools), ("native_tools", List::Native)] {
+        for (name, list) in [
+            ("tools", ToolList::Tools),
+            ("native_tools", ToolList::Native),
+        ] {
             if let Some(tools) = part(name) {
                 self.tools(tools, name, list);
             }
@@ -216,7 +222,7 @@ impl Reader {
                     .enumerate()
                     .for_each(|(index, text)| self.prompt(text, &format!("prompts[{index}]")));
             }
-            Some(other) => self.wrong(other, "prompts", "a list of texts"),
+            Some(other) => self.wrong(other, "prompts", "a list of strings"),
             None => {}
         }
         if let Some(search) = part("tool_search") {
@@ -254,11 +260,11 @@ impl Reader {
             || field.to_owned(),
             |source| format!("{}#{field}", source.path),
         );
-        let home = Home::File(Source::new(path, words), 0);
+        let origin = TextOrigin::File(Source::new(path, words), 0);
         self.surface.texts.push(Text {
             words: words.to_owned().into(),
             role: Role::Prompt,
-            home,
+            origin,
         });
     }
 
@@ -268,7 +274,7 @@ impl Reader {
             Kind::Bool(on) => Some(*on),
             Kind::Text { value, .. } => searches(value),
             Kind::Map(_) => {
-                self.unknown_keys(node, "tool_search", TOOL_SEARCH, Matters::Part);
+                self.unknown_keys(node, "tool_search", TOOL_SEARCH, UnknownKey::Part);
                 let mut on = self
                     .flag(node.get("enabled"), "tool_search.enabled")
                     .unwrap_or(true);
@@ -299,7 +305,7 @@ impl Reader {
         if !matches!(node.kind, Kind::Map(_)) {
             return self.wrong(node, "options", "a map");
         }
-        self.unknown_keys(node, "options", OPTIONS, Matters::Little);
+        self.unknown_keys(node, "options", OPTIONS, UnknownKey::Little);
         for (key, value) in node.entries() {
             match (key.name.as_str(), value.bool()) {
                 ("scan_fences", Some(true)) => self.surface.fences = Fences::Scan,
@@ -325,7 +331,7 @@ impl Reader {
         }
     }
 
-    fn tools(&mut self, node: &Node, field: &str, list: List) {
+    fn tools(&mut self, node: &Node, field: &str, list: ToolList) {
         match &node.kind {
             Kind::List(items) => items
                 .iter()
@@ -369,18 +375,17 @@ impl Reader {
             let finding = tool_duplicate::RULE
                 .finding(format!("tool \"{}\" is defined more than once", entry.name))
                 .tool(&*entry.name);
-            // The first one may well be the one that is meant.
+            // The first one may be the right one.
             places.swap(0, 1);
             let finding = finding.at_any(places.into_iter().flatten());
             found.push(
-                finding
-                    .help("rename one, or remove it: nobody can tell which one a call would run"),
+                finding.help("rename or remove one: it is unclear which one a call would run"),
             );
         }
         self.surface.problems.extend(found);
     }
 
-    /// Says which tools are active, now that all are known.
+    /// Marks the active tools, now that all are known.
     fn finish(mut self) -> Surface<'static> {
         if self.surface.tools.is_empty() && self.surface.problems.is_empty() {
             let place = self.place(Span::default());
@@ -393,14 +398,14 @@ impl Reader {
                 .push(finding.help("give `tools`, a list"));
         }
         self.duplicates();
-        let listed = Listed::of(&self.surface.policies);
+        let listed = NamePatterns::of(&self.surface.policies);
         for entry in self.surface.tools.iter().filter(|entry| {
             entry
                 .description
                 .as_deref()
                 .is_none_or(|words| words.trim().is_empty())
         }) {
-            if standing(entry, &listed) == Standing::Active {
+            if status(entry, &listed) == ToolStatus::Active {
                 let message = format!(
                     "tool \"{}\" has no description: the model only sees the name",
                     entry.name
@@ -416,7 +421,7 @@ impl Reader {
             }
         }
         for entry in &mut self.surface.tools {
-            entry.standing = standing(entry, &listed);
+            entry.status = status(entry, &listed);
         }
         self.surface
     }
@@ -427,9 +432,9 @@ impl Reader {
 
     fn problem(&mut self, field: &str, message: String, place: Option<Place>) {
         let finding = malformed::RULE.finding(message).at_any(place).field(field);
-        self.surface.problems.push(
-            finding.help("mend it: a part that cannot be read is a part that is not checked"),
-        );
+        self.surface
+            .problems
+            .push(finding.help("fix it: a part that cannot be read is not checked"));
     }
 
     fn wrong(&mut self, node: &Node, field: &str, accepted: &str) {
@@ -447,8 +452,9 @@ impl Reader {
         );
     }
 
-    /// Reports each key of a map that is none of `known`, and what to write instead where that would be written once.
-    fn unknown_keys(&mut self, node: &Node, path: &str, known: &[&str], matters: Matters) {
+    /// Reports each key of a map that is not in `known`, with a replacement unless that would
+    /// duplicate a key.
+    fn unknown_keys(&mut self, node: &Node, path: &str, known: &[&str], matters: UnknownKey) {
         let unknown = node
             .entries()
             .iter()
@@ -464,12 +470,12 @@ impl Reader {
             .for_each(|name| *written.entry(name).or_default() += 1);
         for (key, close) in meant {
             let severity = match (matters, close) {
-                (Matters::WhenClose, close)
+                (UnknownKey::WhenClose, close)
                     if close.is_none_or(|close| !is_slip(&key.name, close)) =>
                 {
                     continue;
                 }
-                (Matters::Restricts, _) | (Matters::Part, Some(_)) => Severity::Error,
+                (UnknownKey::Restricts, _) | (UnknownKey::Part, Some(_)) => Severity::Error,
                 _ => Severity::Warning,
             };
             let path = if path.is_empty() {
@@ -493,66 +499,74 @@ impl Reader {
         }
     }
 
-    /// A pattern over names; nothing when it is none, which is reported.
-    fn pattern(&mut self, node: &Node, field: &str) -> Option<Written<Pattern>> {
+    /// A pattern over names; an invalid one is reported.
+    fn pattern(&mut self, node: &Node, field: &str) -> Option<Located<Pattern>> {
         let Some(text) = node.text() else {
             self.wrong(node, field, "a name or glob");
             return None;
         };
         match Pattern::new(text, Separator::Ordinary) {
-            Ok(value) => Some(Written {
+            Ok(value) => Some(Located {
                 value,
                 place: self.place(node.span),
             }),
             Err(why) => {
                 let place = self.place(node.span);
-                self.problem(field, format!("{} is no glob: {why}", quoted(text)), place);
+                self.problem(
+                    field,
+                    format!("{} is not a glob: {why}", quoted(text)),
+                    place,
+                );
                 None
             }
         }
     }
 
-    /// The globs of a list over paths or values; what is none is reported and left out.
+    /// The globs of a list over paths or values; invalid ones are reported and left out.
     fn globs(&mut self, node: Option<&Node>, field: &str) -> Vec<String> {
         let mut globs = self.texts(node, field);
         globs.retain(|text| match Pattern::new(text, Separator::Literal) {
             Ok(_) => true,
             Err(why) => {
                 let place = node.and_then(|node| self.place(node.span));
-                self.problem(field, format!("{} is no glob: {why}", quoted(text)), place);
+                self.problem(
+                    field,
+                    format!("{} is not a glob: {why}", quoted(text)),
+                    place,
+                );
                 false
             }
         });
         globs
     }
 
-    /// The texts of a list; anything else is reported.
+    /// The strings of a list; anything else is reported.
     fn texts(&mut self, node: Option<&Node>, field: &str) -> Vec<String> {
         let Some(node) = node.filter(|node| !matches!(node.kind, Kind::Null)) else {
             return Vec::new();
         };
         let Kind::List(items) = &node.kind else {
-            self.wrong(node, field, "a list of texts");
+            self.wrong(node, field, "a list of strings");
             return Vec::new();
         };
         let mut texts = Vec::new();
         for item in items {
             match item.text() {
                 Some(text) => texts.push(text.to_owned()),
-                None => self.wrong(item, field, "a list of texts"),
+                None => self.wrong(item, field, "a list of strings"),
             }
         }
         texts
     }
 }
 
-/// The patterns of `policy.tools`, so that a long list of names is looked up and not gone through.
-struct Listed<'p> {
+/// The patterns of `policy.tools`: names in a set, and globs to try one by one.
+struct NamePatterns<'p> {
     names: HashSet<&'p str>,
     globs: Vec<&'p Pattern>,
 }
 
-impl<'p> Listed<'p> {
+impl<'p> NamePatterns<'p> {
     fn of(policies: &'p [Policy]) -> Vec<Self> {
         let lists = policies.iter().filter_map(|policy| policy.tools.as_ref());
         lists
@@ -574,10 +588,10 @@ impl<'p> Listed<'p> {
     }
 }
 
-fn standing(entry: &Entry<'_>, listed: &[Listed<'_>]) -> Standing {
+fn status(entry: &Entry<'_>, listed: &[NamePatterns<'_>]) -> ToolStatus {
     if listed.iter().all(|list| list.has(&entry.name)) {
-        Standing::Active
+        ToolStatus::Active
     } else {
-        Standing::Denied("`policy.tools` does not list it".to_owned())
+        ToolStatus::Denied("`policy.tools` does not list it".to_owned())
     }
 }

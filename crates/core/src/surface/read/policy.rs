@@ -1,11 +1,11 @@
 //! `policy` and `approval_policy` of a surface.
 
-use super::{Matters, Reader};
+use super::{Reader, UnknownKey};
 use crate::artifact::node::{Kind, Node};
 use crate::artifact::problem::quoted;
 use crate::artifact::root::{Capabilities, Ceiling};
 use crate::effect::{Effects, Level};
-use crate::surface::{ApprovalPattern, Constraint, Pattern, Policy, Written};
+use crate::surface::{ApprovalPattern, Constraint, Located, Pattern, Policy};
 
 const POLICY: &[&str] = &[
     "tools",
@@ -93,20 +93,20 @@ impl Reader {
         if !matches!(node.kind, Kind::Map(_)) {
             return self.wrong(node, "policy", "a map");
         }
-        self.unknown_keys(node, "policy", POLICY, Matters::Restricts);
+        self.unknown_keys(node, "policy", POLICY, UnknownKey::Restricts);
         let part = |name: &str| {
             node.get(name)
                 .filter(|node| !matches!(node.kind, Kind::Null))
         };
         let flag = |name: &str| part(name).and_then(Node::bool) == Some(true);
         let tools = part("tools").map(|tools| self.patterns(tools, "policy.tools"));
-        let capabilities = part("capabilities").map(|node| Written {
+        let capabilities = part("capabilities").map(|node| Located {
             value: self.capabilities(node, "policy.capabilities"),
             place: self.place(node.span),
         });
         let mut policy = Policy {
-            // Seed 004's empty list means every tool, unless the other flag says that nothing is meant. One whose patterns are all broken
-            // is not empty: it allows nothing.
+            // Seed 004's empty list means every tool, unless the other flag says it means none. A
+            // list whose patterns are all broken is not empty: it allows nothing.
             tools: tools.filter(|_| {
                 part("tools").is_some_and(|list| !list.items().is_empty())
                     || flag("tools_restricted")
@@ -154,7 +154,7 @@ impl Reader {
         self.surface.policies.push(policy);
     }
 
-    fn patterns(&mut self, node: &Node, field: &str) -> Vec<Written<Pattern>> {
+    fn patterns(&mut self, node: &Node, field: &str) -> Vec<Located<Pattern>> {
         let Kind::List(items) = &node.kind else {
             self.wrong(node, field, "a list of names and globs");
             return Vec::new();
@@ -185,10 +185,10 @@ impl Reader {
         &mut self,
         level: Option<&Node>,
         effects: Option<&Node>,
-    ) -> Option<Written<Ceiling>> {
+    ) -> Option<Located<Ceiling>> {
         if let Some(node) = level {
             return match node.text().and_then(Level::named) {
-                Some(level) => Some(Written {
+                Some(level) => Some(Located {
                     value: Ceiling::Level(level),
                     place: self.place(node.span),
                 }),
@@ -218,7 +218,7 @@ impl Reader {
                     self.problem(
                         "policy.effects",
                         format!(
-                            "{} in `policy.effects` is none of the effects: {all}",
+                            "{} in `policy.effects` is not an effect; the effects are {all}",
                             quoted(&word)
                         ),
                         place,
@@ -226,7 +226,7 @@ impl Reader {
                 }
             }
         }
-        Some(Written {
+        Some(Located {
             value: Ceiling::Effects(allowed),
             place: self.place(node.span),
         })
@@ -242,7 +242,7 @@ impl Reader {
             );
             return None;
         };
-        self.unknown_keys(node, &field, CONSTRAINT, Matters::Restricts);
+        self.unknown_keys(node, &field, CONSTRAINT, UnknownKey::Restricts);
         let tool = self.pattern(tool, &format!("{field}.tool"))?.value;
         let key = match node.get("arg_key").map(|key| (key, &key.kind)) {
             None | Some((_, Kind::Null)) => None,
@@ -256,7 +256,7 @@ impl Reader {
             .get("arg_patterns")
             .filter(|list| !matches!(list.kind, Kind::Null));
         let accepted = self.globs(patterns, &format!("{field}.arg_patterns"));
-        // A list of which nothing can be read was reported, and is not empty.
+        // A list without a readable entry was reported, and is not empty.
         if accepted.is_empty()
             && patterns
                 .is_some_and(|list| !matches!(&list.kind, Kind::List(items) if items.is_empty()))
@@ -275,7 +275,7 @@ impl Reader {
         if !matches!(node.kind, Kind::Map(_)) {
             return self.wrong(node, "approval_policy", "a map");
         }
-        self.unknown_keys(node, "approval_policy", APPROVAL, Matters::Restricts);
+        self.unknown_keys(node, "approval_policy", APPROVAL, UnknownKey::Restricts);
         let part = |name: &str| {
             node.get(name)
                 .filter(|node| !matches!(node.kind, Kind::Null))
@@ -289,7 +289,7 @@ impl Reader {
         }
         if let Some(list) = part("write_path_allowlist") {
             let value = self.globs(Some(list), "approval_policy.write_path_allowlist");
-            self.surface.write_paths = Some(Written {
+            self.surface.write_paths = Some(Located {
                 value,
                 place: self.place(list.span),
             })
@@ -317,7 +317,7 @@ impl Reader {
         }
     }
 
-    /// One rule: what it matches stands under its decision, or beside it.
+    /// One rule: what it matches is written under its decision, or beside it.
     fn rule(&mut self, node: &Node, index: usize) {
         let field = format!("approval_policy.rules[{index}]");
         let accepted = "a map with one of `allow`, `ask` and `deny`";
@@ -332,7 +332,7 @@ impl Reader {
                 .find_map(|key| node.get(key)),
         ) {
             ([(decision, matcher)], None) => {
-                self.unknown_keys(node, &field, RULE, Matters::Restricts);
+                self.unknown_keys(node, &field, RULE, UnknownKey::Restricts);
                 if !matches!(matcher.kind, Kind::Map(_)) {
                     return self.wrong(
                         matcher,
@@ -344,9 +344,9 @@ impl Reader {
                     matcher,
                     &format!("{field}.{decision}"),
                     MATCHER,
-                    Matters::Restricts,
+                    UnknownKey::Restricts,
                 );
-                // Whatever else a rule asks for, it is an exception and contradicts nothing.
+                // A rule with further conditions is an exception and contradicts nothing.
                 (
                     Some(*decision).filter(|_| matcher.entries().len() == 1),
                     *matcher,
@@ -354,7 +354,7 @@ impl Reader {
             }
             ([], Some(word)) => {
                 let known: Vec<&str> = RULE.iter().chain(MATCHER).copied().collect();
-                self.unknown_keys(node, &field, &known, Matters::Restricts);
+                self.unknown_keys(node, &field, &known, UnknownKey::Restricts);
                 let Some(decision) = DECISIONS
                     .into_iter()
                     .find(|decision| word.text() == Some(decision))
@@ -396,9 +396,9 @@ impl Reader {
         &mut self,
         field: &str,
         decision: Option<&'static str>,
-        patterns: Vec<Written<Pattern>>,
+        patterns: Vec<Located<Pattern>>,
     ) {
-        let approval = |Written {
+        let approval = |Located {
                             value: pattern,
                             place,
                         }| ApprovalPattern {

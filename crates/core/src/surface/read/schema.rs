@@ -1,18 +1,18 @@
-//! What no provider takes in a schema, whatever draft it is of.
+//! Finds what no provider accepts in a schema of any draft.
 
 use super::Reader;
 use crate::artifact::node::{Kind, Node};
-use crate::check::schema_invalid;
+use crate::artifact::rule::schema_invalid;
 use crate::surface::words::{BY_NAME, SCHEMAS};
 use std::collections::HashMap;
 
-/// The words of JSON Schema; Gemini writes them in capitals.
+/// The types of JSON Schema; Gemini writes them in capitals.
 const TYPES: [&str; 7] = [
     "string", "number", "integer", "boolean", "object", "array", "null",
 ];
 
 /// A part of a schema that cannot be right.
-struct Wrong<'n> {
+struct SchemaProblem<'n> {
     node: &'n Node,
     keyword: &'static str,
     accepted: &'static str,
@@ -21,7 +21,7 @@ struct Wrong<'n> {
 impl Reader {
     /// Reports each part of a schema that cannot be right.
     pub(super) fn schema_parts(&mut self, schema: &Node, field: &str, tool: &str) {
-        let mut looking = Looking {
+        let mut looking = SchemaWalk {
             root: schema,
             definitions: HashMap::new(),
             wrong: Vec::new(),
@@ -45,7 +45,7 @@ impl Reader {
             );
         }
         looking.look(schema);
-        for Wrong {
+        for SchemaProblem {
             node,
             keyword,
             accepted,
@@ -66,19 +66,19 @@ impl Reader {
     }
 }
 
-/// A look through a schema, which knows its definitions.
-struct Looking<'n> {
+/// A walk through a schema that knows its definitions.
+struct SchemaWalk<'n> {
     root: &'n Node,
     definitions: HashMap<String, &'n Node>,
-    wrong: Vec<Wrong<'n>>,
+    wrong: Vec<SchemaProblem<'n>>,
 }
 
-/// A definition that is a reference again is followed so often.
+/// How many references in a row are followed.
 const MOST_STEPS: usize = 64;
 
-impl<'n> Looking<'n> {
+impl<'n> SchemaWalk<'n> {
     fn report(&mut self, node: &'n Node, keyword: &'static str, accepted: &'static str) {
-        self.wrong.push(Wrong {
+        self.wrong.push(SchemaProblem {
             node,
             keyword,
             accepted,
@@ -122,7 +122,7 @@ impl<'n> Looking<'n> {
         }
     }
 
-    /// What a reference leads to is in the same schema, or somewhere that is not looked at.
+    /// Only references into the same schema are checked.
     fn reference(&mut self, node: &'n Node) {
         let mut at = node;
         for _ in 0..MOST_STEPS {
@@ -139,7 +139,7 @@ impl<'n> Looking<'n> {
                     "define what it names under `$defs`, or write the schema here",
                 );
             };
-            // What says something itself ends a chain of references.
+            // A schema with keywords of its own ends a chain of references.
             let [(_, next)] = target.entries() else {
                 return;
             };
@@ -151,7 +151,7 @@ impl<'n> Looking<'n> {
         self.report(
             node,
             "$ref",
-            "let it lead to a schema: this one leads to itself",
+            "refer to a schema: this reference leads to itself",
         );
     }
 

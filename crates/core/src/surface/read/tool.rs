@@ -1,30 +1,32 @@
 //! One tool of a surface, in the shape of OpenAI, Anthropic, Gemini, MCP or seed 004.
 
-use super::{Matters, Reader};
+use super::{Reader, UnknownKey};
 use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::problem::quoted;
-use crate::artifact::read_effects::declared_effects;
+use crate::artifact::rule::{effects_contradict, tool_duplicate};
 use crate::artifact::tool::Annotations;
-use crate::check::{effects_contradict, tool_duplicate};
+use crate::artifact::tool::effects::declared_effects;
 use crate::effect::Level;
 use crate::span::{Place, Span};
 use crate::surface::entry::stated;
-use crate::surface::words::{What, words};
-use crate::surface::{Annotated, Entry, Executor, Home, Role, Standing, Text, ToolSearch};
+use crate::surface::words::{SchemaText, words};
+use crate::surface::{
+    AnnotationSource, Entry, Executor, Role, Text, TextOrigin, ToolSearch, ToolStatus,
+};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which list a tool stands in.
+/// Which list a tool is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum List {
-    /// `tools`: whoever runs them is known.
+pub(super) enum ToolList {
+    /// `tools`: their executor is known.
     Tools,
     /// `native_tools`: the provider's own form.
     Native,
 }
 
-/// Where shapes have the schema of the arguments.
+/// Where the formats have the schema of the arguments.
 const SCHEMAS: [&str; 5] = [
     "parameters",
     "input_schema",
@@ -36,7 +38,7 @@ const SCHEMAS: [&str; 5] = [
 /// Where Gemini has a list of tools.
 const DECLARATIONS: [&str; 2] = ["functionDeclarations", "function_declarations"];
 
-/// What the shapes have, so that a slip of the finger is known by what it is close to.
+/// The keys of all formats, to recognize typos.
 const KEYS: &[&str] = &[
     "name",
     "title",
@@ -89,7 +91,7 @@ const KEYS: &[&str] = &[
     "script",
 ];
 
-/// What may run a tool of seed 004, and ourselves.
+/// The executors of seed 004, and our own.
 const EXECUTORS: [&str; 6] = [
     "harn",
     "harn_builtin",
@@ -109,7 +111,7 @@ pub(super) fn is_tool(node: &Node) -> bool {
 }
 
 impl Reader {
-    pub(super) fn tool(&mut self, node: &Node, path: &str, list: List) {
+    pub(super) fn tool(&mut self, node: &Node, path: &str, list: ToolList) {
         if !matches!(node.kind, Kind::Map(_)) {
             return self.wrong(node, path, "a tool");
         }
@@ -121,7 +123,7 @@ impl Reader {
             return match &declared.kind {
                 Kind::List(items) => {
                     items.iter().enumerate().for_each(|(index, item)| {
-                        self.tool(item, &format!("{path}[{index}]"), List::Native)
+                        self.tool(item, &format!("{path}[{index}]"), ToolList::Native)
                     });
                 }
                 _ => self.wrong(declared, &path, "a list of tools"),
@@ -172,9 +174,13 @@ impl Reader {
         if hosted || (searches && SCHEMAS.iter().all(|key| body.get(key).is_none())) {
             return self.hosted(name, written.span);
         }
-        self.unknown_keys(node, path, KEYS, Matters::WhenClose);
-        let same = self.own.get(name).copied().filter(|_| list == List::Native);
-        if list == List::Tools {
+        self.unknown_keys(node, path, KEYS, UnknownKey::WhenClose);
+        let same = self
+            .own
+            .get(name)
+            .copied()
+            .filter(|_| list == ToolList::Native);
+        if list == ToolList::Tools {
             self.own
                 .entry(name.to_owned())
                 .or_insert(self.surface.tools.len());
@@ -186,7 +192,8 @@ impl Reader {
         }
     }
 
-    /// Takes back the tool read last, which is another one in the provider's words, unless it says something else.
+    /// Drops the tool read last if it repeats another one in the provider's format, and reports
+    /// differences.
     fn same_tool(&mut self, own: usize, texts: usize) {
         let Some(native) = self.surface.tools.pop() else {
             return;
@@ -199,7 +206,7 @@ impl Reader {
             return;
         };
         let message = format!(
-            "tool \"{}\" has another {what} in `native_tools` than in `tools`",
+            "tool \"{}\" has a different {what} in `native_tools` than in `tools`",
             own.name
         );
         let finding = tool_duplicate::RULE
@@ -207,9 +214,11 @@ impl Reader {
             .tool(&*own.name)
             .field("native_tools");
         let finding = finding.at_any(native.place.into_iter().chain(own.place.clone()));
-        self.surface.problems.push(finding.help(
-            "say the same in both: a model is shown one, and a call is checked against the other",
-        ));
+        self.surface.problems.push(
+            finding.help(
+                "make both the same: a model sees one, and a call is checked against the other",
+            ),
+        );
     }
 
     /// A tool that the provider defines and runs.
@@ -221,7 +230,7 @@ impl Reader {
             json!({"type": "object", "additionalProperties": true}),
         ));
         entry.description = Some(Cow::Borrowed("A tool of the provider."));
-        entry.annotated = Annotated::Inferred;
+        entry.annotated = AnnotationSource::Inferred;
         self.surface.tools.push(entry);
     }
 
@@ -232,7 +241,7 @@ impl Reader {
         name: String,
         span: Span,
         path: &str,
-        list: List,
+        list: ToolList,
     ) {
         let mut entry = plain(name, self.place(span));
         let either = |key: &str| {
@@ -280,7 +289,7 @@ impl Reader {
         self.surface.tools.push(entry);
     }
 
-    /// The smaller fields, each of which may be wrong by itself.
+    /// The smaller fields, each checked on its own.
     fn furniture<'n>(
         &mut self,
         entry: &mut Entry<'static>,
@@ -331,7 +340,7 @@ impl Reader {
         };
         let spelled = with_annotations(node, written.as_ref());
         let effects = declared_effects(&spelled);
-        for (earlier, later) in effects_contradict::among(&effects) {
+        for (earlier, later) in effects_contradict::contradictions(&effects) {
             let message = format!("`{}` contradicts `{}`", later.spelling, earlier.spelling);
             let finding = effects_contradict::RULE
                 .finding(message)
@@ -366,14 +375,14 @@ impl Reader {
             .filter(|node| !matches!(node.kind, Kind::Null));
         entry.annotated = match &written {
             Some(_) if level.is_some_and(|node| node.text().and_then(Level::named).is_none()) => {
-                Annotated::Unreadable
+                AnnotationSource::Unreadable
             }
-            None if !says("risk") && !says("safety") => Annotated::Missing,
-            _ => Annotated::Written,
+            None if !says("risk") && !says("safety") => AnnotationSource::Missing,
+            _ => AnnotationSource::Written,
         };
     }
 
-    /// Reports where the policy says otherwise about a tool than the tool itself.
+    /// Reports where the policy and the tool itself disagree.
     fn compare(&mut self, entry: &Entry<'_>, inline: &Node, of_policy: &Node) {
         let none = Node {
             span: inline.span,
@@ -396,7 +405,7 @@ impl Reader {
         let kinds = || {
             let (own, other) = (inline.get("kind")?, of_policy.get("kind")?);
             let message = format!(
-                "the policy calls tool \"{}\" {}, and the tool itself {}",
+                "the policy calls tool \"{}\" {}, but the tool calls itself {}",
                 entry.name,
                 quoted(other.text()?),
                 quoted(own.text()?)
@@ -417,7 +426,7 @@ impl Reader {
         );
     }
 
-    fn executor(&mut self, node: &Node, list: List, path: &str) -> Executor {
+    fn executor(&mut self, node: &Node, list: ToolList, path: &str) -> Executor {
         let of_provider = node.get("function").is_some()
             || node.get("type").and_then(Node::text).is_some()
             || ["input_schema", "inputSchema"]
@@ -446,7 +455,7 @@ impl Reader {
                 .is_some_and(|node| !matches!(node.kind, Kind::Null))
         }) {
             Executor::Known
-        } else if of_provider || list == List::Native {
+        } else if of_provider || list == ToolList::Native {
             Executor::Elsewhere
         } else {
             Executor::Missing
@@ -517,10 +526,11 @@ impl Reader {
         json!({"type": "object", "properties": properties, "required": required})
     }
 
-    /// Gathers whatever a model reads in a schema. Seed 004's map from name to schema has them one step higher.
+    /// Collects what a model reads in a schema. Seed 004's map from name to schema has it one level
+    /// higher.
     fn describe_arguments(&mut self, schema: &Node) {
-        let mut each = |node: &Node, what: What, _: &[String]| {
-            if let What::Words(role) = what {
+        let mut each = |node: &Node, what: SchemaText, _: &[String]| {
+            if let SchemaText::Words(role) = what {
                 self.describe(node, role);
             }
         };
@@ -535,16 +545,18 @@ impl Reader {
 
     fn describe(&mut self, node: &Node, role: Role) {
         let Some(words) = node.text() else { return };
-        let home = self.place(node.span).map_or(Home::Nowhere, Home::json);
+        let origin = self
+            .place(node.span)
+            .map_or(TextOrigin::Nowhere, TextOrigin::json);
         self.surface.texts.push(Text {
             words: Cow::Owned(words.to_owned()),
             role,
-            home,
+            origin,
         });
     }
 }
 
-/// What one form of a tool says differently from another.
+/// The first difference between two forms of a tool.
 fn differs(one: &Entry<'_>, other: &Entry<'_>) -> Option<&'static str> {
     let words = |entry: &Entry<'_>| {
         entry
@@ -579,10 +591,10 @@ fn plain(name: String, place: Option<Place>) -> Entry<'static> {
     Entry {
         name: Cow::Owned(name),
         other_names: Vec::new(),
-        standing: Standing::Active,
+        status: ToolStatus::Active,
         description: None,
         schema: None,
-        annotated: Annotated::Missing,
+        annotated: AnnotationSource::Missing,
         annotations: Cow::Owned(Annotations::default()),
         effects: None,
         executor: Executor::Elsewhere,

@@ -1,13 +1,15 @@
 //! `TOOL_SURFACE_ALIAS_COLLIDES`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_ALIAS_COLLIDES",
     severity: Severity::Warning,
-    why: "An alias is renamed to its argument before a call is judged. An alias that is an argument itself takes that argument away; one that leads nowhere makes a name that no schema has.",
+    why: "The harness renames an alias to its argument before it judges a call. An alias that is \
+          itself an argument takes that argument away; an alias for an argument that does not \
+          exist makes a name that no schema has.",
     bad: &[(
         "surface.json",
         r#"{
@@ -46,7 +48,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -78,7 +80,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             findings.add(
                 finding
                     .field(format!("arg_schema.arg_aliases.{alias}"))
-                    .help("let it stand for an argument of the schema, under a name that is none"),
+                    .help("give an argument of the schema another name that is not an argument"),
             );
         }
     }

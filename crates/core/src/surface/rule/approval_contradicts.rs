@@ -1,14 +1,16 @@
 //! `TOOL_SURFACE_APPROVAL_CONTRADICTS`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{ApprovalPattern, Findings, Pattern, Subject};
 use std::collections::HashMap;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_APPROVAL_CONTRADICTS",
     severity: Severity::Warning,
-    why: "One tool in two lists that decide differently: the stricter list counts, and whoever reads the other is wrong. The same holds for a name under a glob of a stricter list. A wide pattern with stricter exceptions is fine.",
+    why: "One tool is in two lists that decide differently: the stricter list counts, and a \
+          reader of the other is misled. The same holds for a name under a glob of a stricter \
+          list. A wide pattern with stricter exceptions is fine.",
     bad: &[(
         "surface.json",
         r#"{
@@ -41,7 +43,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -61,8 +63,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let text = approval.pattern.text();
         let Some(other) = first.get(text) else {
             first.insert(text, approval);
-            // A wide pattern in one list and a narrow one in a stricter list is how exceptions are written; the other way round the
-            // narrow one decides nothing.
+            // Exceptions are written as a wide pattern in one list and a narrow one in a stricter
+            // list; the other way round the narrow one decides nothing.
             let wider = globs
                 .iter()
                 .find(|(other, wide)| other > strong && covers(&wide.pattern, &approval.pattern));
@@ -106,11 +108,11 @@ fn report(
         RULE.finding(message)
             .at_any(places)
             .field(&approval.field)
-            .help("keep it in the list that is meant"),
+            .help("keep it in the list you mean"),
     );
 }
 
-/// Of two that match, the stronger counts.
+/// Of two matching patterns, the stricter counts.
 fn strength(decision: &str) -> u8 {
     match decision {
         "deny" => 2,
@@ -119,8 +121,8 @@ fn strength(decision: &str) -> u8 {
     }
 }
 
-/// Whether whatever the narrow pattern matches, the wide glob matches too. Of two globs that is only said where both have no other sign
-/// than `*`: what stands for the one's star then stands for the other's.
+/// Whether the wide glob matches everything that the narrow pattern matches. For two globs this is
+/// only decided if `*` is their only special character.
 fn covers(wide: &Pattern, narrow: &Pattern) -> bool {
     let plain = |pattern: &Pattern| !pattern.text().contains(['?', '[', '{', '}', '\\']);
     !wide.is_exact()

@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_APPROVAL_PATTERN_NO_MATCH`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_APPROVAL_PATTERN_NO_MATCH",
     severity: Severity::Warning,
-    why: "An approval rule that names no active tool decides nothing. What should have been asked about runs unasked.",
+    why: "An approval rule that names no active tool decides nothing. A call that should need \
+          approval runs without it.",
     bad: &[(
         "surface.json",
         r#"{
@@ -40,7 +41,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

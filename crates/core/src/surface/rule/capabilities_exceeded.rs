@@ -1,14 +1,15 @@
 //! `TOOL_SURFACE_CAPABILITIES_EXCEEDED`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
-use crate::rule::beyond;
+use super::Check;
+use crate::artifact::root::missing_capability;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_CAPABILITIES_EXCEEDED",
     severity: Severity::Error,
-    why: "The model is offered a tool whose every call the policy refuses, because it wants a capability that is not granted.",
+    why: "The model is offered a tool, and the policy refuses every call of it because the tool \
+          wants a capability that is not granted.",
     bad: &[(
         "surface.json",
         r#"{
@@ -49,7 +50,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -58,12 +59,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         };
         for entry in subject.active_tools() {
-            let Some(because) = beyond(&granted.value, &entry.annotations.capabilities) else {
+            let Some(because) = missing_capability(&granted.value, &entry.annotations.capabilities)
+            else {
                 continue;
             };
             findings.add(
                 RULE.finding(format!(
-                    "tool \"{}\" is beyond the policy: {because}",
+                    "tool \"{}\" exceeds the policy: {because}",
                     entry.name
                 ))
                 .at_any(

@@ -1,15 +1,21 @@
 //! `TOOL_SURFACE_CONFUSABLE_NAMES`.
 
+use super::Check;
 use super::hidden_text::is_invisible;
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Entry, Findings, Subject};
 use std::collections::{HashMap, HashSet};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_CONFUSABLE_NAMES",
     severity: Severity::Warning,
-    why: "Two names that look alike are called for each other: by models, and by people who review what was called. Case, separators and letters that look the same (`l`, `i` and `1`, `o` and `0`, letters of other scripts) never tell two names apart. One letter more, less or other is reported from eight letters on, separators not counted: shorter pairs, as `get_pod` and `get_pods` or `add_row` and `add_rows`, are many in every set of tools, and are read letter by letter. `get` and `set` are told apart at any length. Names that only differ in a number are a series, and fine.",
+    why: "Models, and people who review calls, mistake names that look alike. Case, separators \
+          and letters that look the same (`l`, `i` and `1`, `o` and `0`, letters of other \
+          scripts) never tell two names apart. A difference of one letter is reported from eight \
+          letters on, not counting separators: shorter pairs, such as `get_pod` and `get_pods` or \
+          `add_row` and `add_rows`, are common in every set of tools, and are read letter by \
+          letter. `get` and `set` are told apart at any length. Names that differ only in a \
+          number are a series, and fine.",
     bad: &[(
         "surface.json",
         r#"{
@@ -54,7 +60,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -67,7 +73,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             report(
                 entry,
                 other,
-                "look the same but for case, separators or similar letters",
+                "differ only in case, separators or similar letters",
                 findings,
             );
             continue;
@@ -102,7 +108,7 @@ fn report(entry: &Entry<'_>, other: &Entry<'_>, how: &str, findings: &mut Findin
             .at_any(places)
             .tool(&*entry.name)
             .field("name")
-            .help("rename one so that nobody takes it for the other"),
+            .help("rename one so that they cannot be confused"),
     );
 }
 
@@ -143,7 +149,7 @@ fn look_alike(c: char) -> char {
         ("уγ", 'y'),
         ("ᴢ", 'z'),
     ];
-    // Letters of full width stand at a fixed distance from the plain ones.
+    // Full-width letters are at a fixed distance from the plain ones.
     let c = match u32::from(c) {
         wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xfee0)
             .unwrap_or(c)
@@ -167,12 +173,13 @@ fn are_opposites(one: &str, other: &str) -> bool {
     matches!((verb(one), verb(other)), (Some((a, left)), Some((b, right))) if a != b && left == right)
 }
 
-/// The shape, and the shape without each of its letters: two words are one letter apart only if they share one.
+/// The shape, and the shape without each of its letters: two words are one letter apart only if
+/// they share one.
 fn neighbours(shape: &str) -> impl Iterator<Item = String> {
     let without = shape
         .char_indices()
         .map(|(at, c)| format!("{}{}", &shape[..at], &shape[at + c.len_utf8()..]));
-    // Short names have too many neighbours to say anything by them, and nobody reads very long ones letter by letter.
+    // Short names have too many neighbours, and very long ones are not read letter by letter.
     let counts = (8..=64).contains(&shape.len());
     std::iter::once(shape.to_owned())
         .chain(without)

@@ -1,14 +1,16 @@
 //! `TOOL_SURFACE_CONSTRAINT_NEVER_APPLIES`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Constraint, Entry, Findings, Pattern, Separator, Subject};
 use serde_json::Value;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_CONSTRAINT_NEVER_APPLIES",
     severity: Severity::Warning,
-    why: "A constraint that has nothing to compare, or whose argument is renamed before it is judged, protects nothing. One that is about an argument which is no text, or accepts none of the values that the schema allows, lets nothing through.",
+    why: "A constraint that has nothing to compare, or whose argument is renamed before it is \
+          judged, protects nothing. A constraint on an argument that is not text, or that accepts \
+          none of the values in the schema, lets nothing through.",
     bad: &[(
         "surface.json",
         r#"{
@@ -41,7 +43,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -58,7 +60,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             finding
                 .at_any(constraint.place.clone())
                 .field("tool_arg_constraints")
-                .help("name an argument of the schema, and what it may look like"),
+                .help("name an argument of the schema and the values it may have"),
         );
     }
 }
@@ -89,7 +91,7 @@ fn why(constraint: &Constraint, tools: &[&Entry<'_>]) -> Option<String> {
     let renamed: Option<Vec<String>> = tools.iter().map(canonical).collect();
     if let Some(first) = renamed.as_ref().and_then(|names| names.first()) {
         return Some(format!(
-            "can never apply: `{key}` is another name of `{first}`, and is renamed before it is judged"
+            "can never apply: `{key}` is an alias of `{first}`, and is renamed before it is judged"
         ));
     }
     let schemas: Vec<&Value> = tools

@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_DEFERRED_TOOL_PROMPT_REFERENCE`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_DEFERRED_TOOL_PROMPT_REFERENCE",
     severity: Severity::Warning,
-    why: "A deferred tool is not listed until a search names it. Without tool search the text speaks of a tool that the model never sees.",
+    why: "A deferred tool is not listed until a search finds it. Without tool search the text \
+          mentions a tool that the model never sees.",
     bad: &[(
         "surface.json",
         r#"{
@@ -57,7 +58,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,14 +1,15 @@
 //! `TOOL_SURFACE_DEFERRED_UNREACHABLE`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject, ToolSearch};
 use std::collections::HashSet;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_DEFERRED_UNREACHABLE",
     severity: Severity::Warning,
-    why: "A deferred tool is listed when a search names it. While tool search is off nothing ever does.",
+    why: "A deferred tool is listed only after a search finds it. While tool search is off, none \
+          ever does.",
     bad: &[(
         "surface.json",
         r#"{
@@ -56,7 +57,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -75,7 +76,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     {
         findings.add(
             RULE.finding(format!(
-                "tool \"{}\" is deferred, and tool search is off: no model ever sees it",
+                "tool \"{}\" is deferred while tool search is off, so no model ever sees it",
                 entry.name
             ))
             .at_any(entry.place.clone())

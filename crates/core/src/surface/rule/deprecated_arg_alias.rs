@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_DEPRECATED_ARG_ALIAS`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_DEPRECATED_ARG_ALIAS",
     severity: Severity::Warning,
-    why: "An alias is there for models that guess. A text that teaches it keeps it alive, and shows a name that the schema does not have.",
+    why: "An alias exists for models that guess. A text that teaches it keeps it alive, and shows \
+          a name that the schema does not have.",
     bad: &[(
         "surface.json",
         r#"{
@@ -48,7 +49,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -61,7 +62,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .find(|(known, _)| known == alias)
             .map_or("", |(_, canonical)| canonical.as_str());
         let message = format!(
-            "the text calls tool \"{}\" with `{alias}`, another name of `{canonical}`",
+            "the text calls tool \"{}\" with `{alias}`, an alias of `{canonical}`",
             entry.name
         );
         let finding = RULE.finding(if *twice {
@@ -74,7 +75,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .tool(&*entry.name)
             .field(format!("arg_schema.arg_aliases.{alias}"));
         findings.add(match twice {
-            // Which of both is meant is for whoever wrote it to say.
+            // Only the author knows which of the two is meant.
             true => finding.help(format!("write `{canonical}`, once")),
             false => finding.help(format!("write `{canonical}`")).fix(canonical),
         });

@@ -1,15 +1,16 @@
 //! `TOOL_SURFACE_HIDDEN_TEXT`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::span::Span;
-use crate::surface::words::{What, words};
+use crate::surface::words::{SchemaText, words};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_HIDDEN_TEXT",
     severity: Severity::Warning,
-    why: "A model reads what a reviewer does not see: characters without width, marks that turn the direction of writing, terminal codes, or words pushed out of sight by spaces.",
+    why: "A model reads what a reviewer does not see: zero-width characters, marks that change \
+          the direction of writing, terminal codes, or words pushed out of sight by spaces.",
     bad: &[(
         "surface.json",
         "{\"tools\": [{\"name\": \"read_note\", \"description\": \"Reads one note.\\u200b\", \"executor\": \"harn\",\n  \"parameters\": {}, \"annotations\": {\"side_effect_level\": \"read_only\"}}]}\n",
@@ -18,13 +19,13 @@ pub(crate) const RULE: Rule = Rule {
         "surface.json",
         "{\"tools\": [{\"name\": \"read_note\", \"description\": \"Reads one note.\", \"executor\": \"harn\",\n  \"parameters\": {}, \"annotations\": {\"side_effect_level\": \"read_only\"}}]}\n",
     )],
-    check: Check::Surface(check),
+    check,
 };
 
-/// Spaces in a row, before more text, that push it out of sight.
+/// How many spaces in a row push the text after them out of sight.
 const MANY_SPACES: usize = 40;
 
-/// So many in a row of a table, whose columns are aligned.
+/// The limit within a table row, whose columns are aligned.
 const MANY_IN_A_ROW: usize = 200;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -63,7 +64,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         };
         if let Some(schema) = entry.schema.as_deref() {
             words(schema, &mut |_, what, path| {
-                if let (What::Name, Some(name)) = (what, path.last()) {
+                if let (SchemaText::Name, Some(name)) = (what, path.last()) {
                     report(name);
                 }
             });
@@ -78,13 +79,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .finding(format!("the text has {what}"))
             .at_any(found.iter().filter_map(|(span, _)| text.place(*span)));
         findings.add(
-            finding
-                .help("remove what cannot be seen; whatever a model should read, a person should"),
+            finding.help(
+                "remove the invisible text; a person must be able to read what a model reads",
+            ),
         );
     }
 }
 
-/// Everything that a reader does not see.
+/// Everything in a text that a reader does not see.
 fn hidden(text: &str) -> Vec<(Span, String)> {
     let mut found = Vec::new();
     let (mut before, mut spaces, mut first) = (' ', 0, None);
@@ -104,7 +106,8 @@ fn hidden(text: &str) -> Vec<(Span, String)> {
             '\u{e0020}'..='\u{e007f}' if before == '\u{1f3f4}' || (is_tag(before) && !goes_on) => {
                 None
             }
-            // One of these chooses how a sign looks; several in a row, or after plain letters, carry words.
+            // One of these chooses how a sign looks; several in a row, or after plain letters,
+            // carry words.
             _ if is_selector(c)
                 && !(is_selector(before) || before.is_ascii_alphabetic() || before == ' ') =>
             {
@@ -144,7 +147,7 @@ fn is_selector(c: char) -> bool {
 /// Whether a character has no width or turns the direction of writing.
 pub(super) fn is_invisible(c: char) -> bool {
     let zero_width = matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{180e}' | '\u{ad}');
-    // Letters and signs that are drawn as nothing.
+    // Letters and signs that are drawn blank.
     let blank = matches!(
         c,
         '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}'

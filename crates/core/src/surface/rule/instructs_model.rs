@@ -1,17 +1,18 @@
 //! `TOOL_SURFACE_INSTRUCTS_MODEL`.
 
+use super::Check;
 use crate::artifact::problem::quoted;
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Rule, Severity};
 use crate::span::Span;
 use crate::surface::{Findings, Role, Subject};
 use regex::Regex;
 use std::sync::LazyLock;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_INSTRUCTS_MODEL",
     severity: Severity::Warning,
-    why: "A description that tells a model to set aside its instructions, or to keep something from the user, is how a tool takes over a conversation.",
+    why: "A tool can take over a conversation with a description that tells a model to ignore its \
+          instructions or to hide something from the user.",
     bad: &[(
         "surface.json",
         r#"{
@@ -42,10 +43,10 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
-/// Orders that no description needs.
+/// Instructions that no description needs.
 const ORDERS: &[&str] = &[
     r"(ignore|disregard|forget|override)\s+(all\s+|any\s+)?(of\s+)?(the\s+|your\s+)?(previous|prior|earlier|above|preceding|system|other)\s+(instructions?|prompts?|rules|messages?|directions)",
     r"(do\s+not|don'?t|never|without)\s+(tell(ing)?|inform(ing)?|mention(ing)?(\s+\w+){0,3}\s+to|reveal(ing)?(\s+\w+)?\s+to|notify(ing)?|alert(ing)?|show(ing)?)\s+(this\s+to\s+)?(the\s+)?(user|human|operator|developer)",
@@ -70,7 +71,9 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 quoted(found.as_str())
             ))
             .at_any(place);
-        findings.add(finding.help("say what the tool does; what a model should do belongs into a prompt that people review"));
+        findings.add(finding.help(
+            "say what the tool does; what a model should do belongs in a prompt that people review",
+        ));
     }
 }
 

@@ -1,14 +1,15 @@
 //! `TOOL_SURFACE_KIND_CONTRADICTS`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::effect::Effects;
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_KIND_CONTRADICTS",
     severity: Severity::Error,
-    why: "A tool that is called reading and writes, or called editing and only reads, is judged wrongly by whoever trusts either word.",
+    why: "A tool that is labelled as reading but writes, or as editing but only reads, misleads \
+          everyone who trusts either label.",
     bad: &[(
         "surface.json",
         r#"{
@@ -39,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

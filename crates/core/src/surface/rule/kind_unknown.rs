@@ -1,14 +1,15 @@
 //! `TOOL_SURFACE_KIND_UNKNOWN`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::nearest::suggest;
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_KIND_UNKNOWN",
     severity: Severity::Warning,
-    why: "Readers of results are found by kind, and clients show it. A word that nobody knows says nothing.",
+    why: "The harness finds result readers by kind, and clients show it. An unknown word says \
+          nothing.",
     bad: &[(
         "surface.json",
         r#"{
@@ -39,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 /// The kinds of seed 004.
@@ -58,7 +59,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         };
         findings.add(
-            RULE.finding(format!("`{kind}` is no kind of tool"))
+            RULE.finding(format!("`{kind}` is not a kind of tool"))
                 .at_any(entry.place_of("annotations"))
                 .tool(&*entry.name)
                 .field("annotations.kind")

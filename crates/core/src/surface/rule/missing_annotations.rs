@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_MISSING_ANNOTATIONS`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
-use crate::surface::{Annotated, Findings, Subject};
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
+use crate::surface::{AnnotationSource, Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_MISSING_ANNOTATIONS",
     severity: Severity::Warning,
-    why: "Policy is about what a tool does. Of a tool that says nothing and has no script to read it from, nobody knows.",
+    why: "Policy is about what a tool does. A tool without annotations and without a script gives \
+          it nothing to judge by.",
     bad: &[(
         "surface.json",
         r#"{
@@ -37,13 +38,13 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject
         .active_tools()
-        .filter(|entry| entry.annotated == Annotated::Missing)
+        .filter(|entry| entry.annotated == AnnotationSource::Missing)
     {
         findings.add(
             RULE.finding(format!("tool \"{}\" does not say what it does", entry.name))

@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_MISSING_EXECUTOR`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Executor, Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_MISSING_EXECUTOR",
     severity: Severity::Warning,
-    why: "A tool without a script has nothing to run unless the program that embeds the harness registers a Rust body under its name. Fenced code in the body is never run.",
+    why: "A tool without a script has nothing to run unless the embedding program registers a \
+          Rust body under its name. Fenced code in the body is never run.",
     bad: &[(
         ".harness/tools/read_note.md",
         "---\nparameters: {}\nrisk: read\n---\nReads the note.\n",
@@ -16,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
         ".harness/tools/read_note.md",
         "---\nparameters: {}\nrisk: read\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

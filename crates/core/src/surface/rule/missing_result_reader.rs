@@ -1,13 +1,15 @@
 //! `TOOL_SURFACE_MISSING_RESULT_READER`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Entry, Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_MISSING_RESULT_READER",
     severity: Severity::Error,
-    why: "A tool that may answer with a handle is of no use when no active tool can open it: the model gets a name for something it never sees. A reader that is deferred while tool search is off, or whose calls are all denied, opens nothing.",
+    why: "A tool that may answer with a handle is of no use if no active tool can open it: the \
+          model gets a name for something it never sees. A reader that is deferred while tool \
+          search is off, or whose calls are all denied, opens nothing.",
     bad: &[(
         "surface.json",
         r#"{
@@ -45,7 +47,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -76,7 +78,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         }
         findings.add(
-            RULE.finding(format!("tool \"{}\" may answer with a handle, and no active tool can read it", entry.name))
+            RULE.finding(format!("tool \"{}\" may answer with a handle, but no active tool can read it", entry.name))
                 .at_any(entry.place_of("result_readers"))
                 .tool(&*entry.name)
                 .field("result_readers")
@@ -85,7 +87,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether a tool can open a handle that some other tool gave: it reads, and takes a handle or a path.
+/// Whether a tool can open a handle that some other tool gave: it reads, and takes a handle or a
+/// path.
 fn reads_handles(entry: &Entry<'_>) -> bool {
     if matches!(&*entry.name, "read_command_output" | "read_artifact") {
         return can_read(entry);
@@ -111,7 +114,7 @@ fn reads_handles(entry: &Entry<'_>) -> bool {
     matches!(entry.kind(), Some("read" | "search")) && takes_one()
 }
 
-/// Whether nothing says that a tool does something else than reading.
+/// Whether the tool may be one that only reads.
 pub(super) fn can_read(entry: &Entry<'_>) -> bool {
     !matches!(entry.kind(), Some("edit" | "delete" | "move"))
 }

@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_MISSING_SCHEMA`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_MISSING_SCHEMA",
     severity: Severity::Warning,
-    why: "Without a schema a model guesses the arguments, and nothing can check them. A tool without arguments says so with an empty schema.",
+    why: "Without a schema a model guesses the arguments, and nothing can check them. A tool \
+          without arguments says so with an empty schema.",
     bad: &[(
         "surface.json",
         r#"{
@@ -37,7 +38,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -47,7 +48,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     {
         findings.add(
             RULE.finding(format!(
-                "tool \"{}\" has no schema of its arguments",
+                "tool \"{}\" has no schema for its arguments",
                 entry.name
             ))
             .at_any(entry.place.clone())

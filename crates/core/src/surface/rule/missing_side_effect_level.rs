@@ -1,14 +1,14 @@
 //! `TOOL_SURFACE_MISSING_SIDE_EFFECT_LEVEL`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::effect::{Effects, Level};
-use crate::surface::{Annotated, Entry, Findings, Subject};
+use crate::surface::{AnnotationSource, Entry, Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_MISSING_SIDE_EFFECT_LEVEL",
     severity: Severity::Warning,
-    why: "A ceiling compares levels, and passes over a tool that has none. A pure tool says `none`.",
+    why: "A ceiling compares levels, and skips a tool that has none. A pure tool says `none`.",
     bad: &[(
         "surface.json",
         r#"{
@@ -39,13 +39,13 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject
         .active_tools()
-        .filter(|entry| entry.annotated == Annotated::Written && is_unsaid(entry))
+        .filter(|entry| entry.annotated == AnnotationSource::Written && is_unsaid(entry))
     {
         let words = Level::LADDER
             .map(|level| format!("`{}`", level.word()))
@@ -63,7 +63,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether nothing says how far a tool goes. That what it does cannot be undone says nothing about a process.
+/// Whether the level of a tool is unknown. Being destructive does not imply a level.
 fn is_unsaid(entry: &Entry<'_>) -> bool {
     let undone = Effects::READ | Effects::WRITE | Effects::DESTRUCTIVE;
     entry.effects.is_none() || (entry.kind() == Some("execute") && entry.effects == Some(undone))

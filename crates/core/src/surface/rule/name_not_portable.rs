@@ -1,14 +1,16 @@
 //! `TOOL_SURFACE_NAME_NOT_PORTABLE`.
 
-use crate::check::name_not_offered::is_offerable;
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::artifact::tool::is_offerable;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Entry, Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_NAME_NOT_PORTABLE",
     severity: Severity::Warning,
-    why: "Model providers refuse a whole request when one name has a letter they do not know. A name that starts with a letter or `_` and has at most 64 letters, digits, `_` and `-` is taken by all of them.",
+    why: "Model providers refuse a whole request when one tool name has a character they do not \
+          accept. All of them accept a name that starts with a letter or `_` and has at most 64 \
+          letters, digits, `_` and `-`.",
     bad: &[(
         "surface.json",
         r#"{
@@ -39,7 +41,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

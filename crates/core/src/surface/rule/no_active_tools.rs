@@ -1,10 +1,10 @@
 //! `TOOL_SURFACE_NO_ACTIVE_TOOLS`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
-use crate::surface::{Entry, Findings, Standing, Subject};
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
+use crate::surface::{Entry, Findings, Subject, ToolStatus};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_NO_ACTIVE_TOOLS",
     severity: Severity::Warning,
     why: "A model without tools can only talk. Most often a pattern of the policy is misspelled.",
@@ -39,17 +39,17 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     let surface = subject.surface;
-    // A project of hooks alone is a project, and what keeps a broken tool away was reported.
-    let denied = |entry: &Entry<'_>| matches!(entry.standing, Standing::Denied(_));
+    // A project may have only hooks, and the errors of broken tools were reported.
+    let denied = |entry: &Entry<'_>| matches!(entry.status, ToolStatus::Denied(_));
     if surface.tools.is_empty() || !surface.tools.iter().all(denied) {
         return;
     }
-    // A list whose patterns are none allows nothing, and that was said where they stand.
+    // A list of invalid patterns allows nothing, and each pattern was reported.
     if surface
         .problems
         .iter()

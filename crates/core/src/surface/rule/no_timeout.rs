@@ -1,14 +1,15 @@
 //! `TOOL_SURFACE_NO_TIMEOUT`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::effect::Effects;
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_NO_TIMEOUT",
     severity: Severity::Note,
-    why: "A tool that waits for processes or the network can wait for as long as the whole run may take, unless it has a cap of its own.",
+    why: "Without a cap of its own, a tool that waits for processes or the network can wait as \
+          long as the whole run.",
     bad: &[(
         ".harness/tools/fetch_news.md",
         "---\nparameters:\n  url: {type: string, required: true}\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches the news.\n",
@@ -17,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
         ".harness/tools/fetch_news.md",
         "---\nparameters:\n  url: {type: string, required: true}\ntimeout_ms: 10000\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches the news.\n",
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

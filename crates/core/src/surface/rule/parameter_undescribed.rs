@@ -1,14 +1,15 @@
 //! `TOOL_SURFACE_PARAMETER_UNDESCRIBED`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 use serde_json::Value;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_PARAMETER_UNDESCRIBED",
     severity: Severity::Note,
-    why: "A model knows an argument by its name, its type and its description. Where the name does not say it all, such as `path` or `command`, a sentence saves a wrong call.",
+    why: "A model knows an argument by its name, type and description. If the name, such as \
+          `path` or `command`, does not say enough, a sentence saves a wrong call.",
     bad: &[(
         "surface.json",
         r#"{
@@ -44,10 +45,10 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
-/// Names that say what is meant.
+/// Names that need no description.
 const PLAIN: &[&str] = &[
     "args",
     "body",
@@ -101,7 +102,7 @@ const PLAIN: &[&str] = &[
     "value",
 ];
 
-/// Ends of names that say what is meant.
+/// Suffixes of names that need no description.
 const PLAIN_ENDS: &[&str] = &[
     "_bytes", "_id", "_line", "_lines", "_ms", "_name", "_path", "_seconds", "_url",
 ];

@@ -1,14 +1,15 @@
 //! `TOOL_SURFACE_PATH_PARAM_UNKNOWN`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::judge::listed;
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_PATH_PARAM_UNKNOWN",
     severity: Severity::Warning,
-    why: "Limits on paths look at the arguments that `path_params` names. A name that the schema does not have leaves the real path unjudged.",
+    why: "Limits on paths apply to the arguments that `path_params` names. If a name is not in \
+          the schema, the real path is not judged.",
     bad: &[(
         "surface.json",
         r#"{
@@ -39,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,15 +1,16 @@
 //! `TOOL_SURFACE_PATTERN_NO_MATCH`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::span::Place;
-use crate::surface::{Findings, From, Pattern, Subject};
+use crate::surface::{Findings, Pattern, PolicyOrigin, Subject};
 use std::collections::HashSet;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_PATTERN_NO_MATCH",
     severity: Severity::Warning,
-    why: "A pattern that matches no tool allows, denies or constrains nothing. Most often a tool was renamed.",
+    why: "A pattern that matches no tool allows, denies or constrains nothing. Most often a tool \
+          was renamed.",
     bad: &[(
         "surface.json",
         r#"{
@@ -49,7 +50,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -71,7 +72,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         .surface
         .policies
         .iter()
-        .filter(|policy| policy.from == From::Here)
+        .filter(|policy| policy.origin == PolicyOrigin::Local)
     {
         for pattern in policy
             .tools
@@ -87,7 +88,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 findings,
             );
         }
-        // What is forbidden before it is there is forbidden with care.
+        // Denying a tool that does not exist yet is reasonable caution.
         for pattern in policy
             .deny
             .iter()
@@ -124,12 +125,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         .filter(|(name, _)| !names.contains(name.as_str()))
     {
         let finding = RULE
-            .finding(format!("`{name}` in `policy.tool_annotations` is no tool"))
+            .finding(format!(
+                "`{name}` in `policy.tool_annotations` is not a tool"
+            ))
             .at_any(place.clone());
         findings.add(
             finding
                 .field("policy.tool_annotations")
-                .help("correct it, or remove it: nothing is said about any tool"),
+                .help("fix or remove it: it says nothing about any tool"),
         );
     }
     for approval in subject
@@ -161,5 +164,5 @@ fn report(
         .finding(format!("`{}` in {list} matches no tool", pattern.text()))
         .at_any(place.cloned());
     finding.severity = severity;
-    findings.add(finding.help("correct it, or remove it"));
+    findings.add(finding.help("fix or remove it"));
 }

@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_PROMPT_TOOL_NOT_IN_POLICY`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
-use crate::surface::{Findings, Standing, Subject};
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
+use crate::surface::{Findings, Subject, ToolStatus};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_PROMPT_TOOL_NOT_IN_POLICY",
     severity: Severity::Warning,
-    why: "The text tells a model to use a tool that it is not offered: the tool is declared, and policy or an error keeps it away.",
+    why: "The text tells a model to use a tool that it is not offered: the tool is declared, but \
+          policy or an error withholds it.",
     bad: &[
         (
             ".harness/tools/read_note.md",
@@ -32,13 +33,13 @@ pub(crate) const RULE: Rule = Rule {
             "---\nformat: 1\n---\nCall read_note() before you answer.\n",
         ),
     ],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for said in &subject.mentions.inactive {
-        let why = said.tool.map(|tool| &tool.standing);
-        let why = if let Some(Standing::Denied(why) | Standing::Broken(why)) = why {
+        let why = said.tool.map(|tool| &tool.status);
+        let why = if let Some(ToolStatus::Denied(why) | ToolStatus::Broken(why)) = why {
             format!(": {why}")
         } else {
             String::new()
@@ -51,7 +52,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .at_any(said.places.iter().cloned())
             .tool(&*said.name)
             .field("prompt")
-            .help("let the policy offer the tool, or take it out of the text"),
+            .help("let the policy offer the tool, or remove it from the text"),
         );
     }
 }

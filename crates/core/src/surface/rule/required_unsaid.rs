@@ -1,19 +1,19 @@
 //! `TOOL_SURFACE_REQUIRED_UNSAID`.
 
+use super::Check;
 use crate::artifact::node::{Kind, Node};
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Rule, Severity};
 use crate::span::{Place, Span};
 use crate::surface::json;
 use crate::surface::{Entry, Findings, Subject};
 use serde_json::Value;
 use std::collections::HashSet;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_REQUIRED_UNSAID",
     severity: Severity::Warning,
-    why: "The annotations say that an argument is required, and the schema, which is all that a model reads, does not. The model leaves it out \
-          and is refused.",
+    why: "The annotations require an argument, but the schema, which is all a model reads, does \
+          not. The model leaves it out and the call is refused.",
     bad: &[(
         "surface.json",
         r#"{
@@ -40,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -63,7 +63,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .collect::<Vec<_>>()
             .join(", ");
         let message = format!(
-            "the annotations of tool \"{}\" require {names}, and its schema does not",
+            "the annotations of tool \"{}\" require {names}, but its schema does not",
             entry.name
         );
         let finding = RULE
@@ -78,7 +78,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// Where to write what, so that the schema says it too.
+/// The fix that makes the schema require them too.
 fn mended(entry: &Entry<'_>, missing: &[&str]) -> Option<(Place, String)> {
     let (_, place) = entry
         .fields

@@ -1,15 +1,17 @@
 //! `TOOL_SURFACE_REQUIRED_WITHOUT_PROPERTY`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::judge::listed;
 use crate::surface::{Entry, Findings, Subject};
 use std::collections::HashSet;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_REQUIRED_WITHOUT_PROPERTY",
     severity: Severity::Warning,
-    why: "The schema, or `arg_schema.required` beside it, demands an argument that the schema does not describe: a model has to guess what it is, and some providers refuse the schema.",
+    why: "The schema, or `arg_schema.required` beside it, requires an argument that the schema \
+          does not describe: a model has to guess what it is, and some providers refuse the \
+          schema.",
     bad: &[(
         "surface.json",
         r#"{
@@ -40,7 +42,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -77,11 +79,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             let help = subject
                 .closest(first, entry.parameters().map(|(known, _)| known))
                 .map_or_else(
-                    || "describe it among the properties, or do not demand it".to_owned(),
+                    || "describe it in `properties`, or do not require it".to_owned(),
                     |close| format!("did you mean `{close}`?"),
                 );
             let finding = RULE.finding(format!(
-                "tool \"{}\" demands {}, which its schema does not have",
+                "tool \"{}\" requires {}, which its schema does not have",
                 entry.name,
                 listed(&missing)
             ));
@@ -96,13 +98,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// What the annotations demand, where the schema names arguments and takes no others.
+/// What the annotations require, if the schema names arguments and accepts no others.
 fn said_elsewhere<'e>(entry: &'e Entry<'_>) -> Vec<&'e str> {
     if entry.parameters().next().is_none() || entry.takes_others() {
         return Vec::new();
     }
     let demanded: HashSet<&str> = entry.required().collect();
-    // An alias is renamed before anything is demanded.
+    // An alias is renamed before required arguments are checked.
     let aliases: HashSet<&str> = entry
         .annotations
         .arg_aliases

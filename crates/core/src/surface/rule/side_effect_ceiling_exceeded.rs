@@ -1,14 +1,13 @@
 //! `TOOL_SURFACE_SIDE_EFFECT_CEILING_EXCEEDED`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
-use crate::rule::above;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_SIDE_EFFECT_CEILING_EXCEEDED",
     severity: Severity::Error,
-    why: "The model is offered a tool whose every call the policy refuses.",
+    why: "The model is offered a tool, and the policy refuses every call of it.",
     bad: &[(
         "surface.json",
         r#"{
@@ -41,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -52,13 +51,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         for entry in subject.active_tools() {
             let Some(because) = entry
                 .effects
-                .and_then(|effects| above(ceiling.value, effects))
+                .and_then(|effects| ceiling.value.exceeded_by(effects))
             else {
                 continue;
             };
             findings.add(
                 RULE.finding(format!(
-                    "tool \"{}\" is beyond the policy: {because}",
+                    "tool \"{}\" exceeds the policy: {because}",
                     entry.name
                 ))
                 .at_any(

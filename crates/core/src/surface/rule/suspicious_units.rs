@@ -1,14 +1,15 @@
 //! `TOOL_SURFACE_SUSPICIOUS_UNITS`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 use serde_json::Value;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_SUSPICIOUS_UNITS",
     severity: Severity::Warning,
-    why: "A name and a description that speak of different units make calls that are wrong by a factor of a thousand.",
+    why: "If a name and a description use different units, calls are wrong by a factor of a \
+          thousand.",
     bad: &[(
         "surface.json",
         r#"{
@@ -45,10 +46,11 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
-/// Ends of names, the unit they mean, and other units of the same thing. `_min` is not among them: it is the least of something as often.
+/// Suffixes of names, the unit they mean, and other units of the same quantity. `_min` is not among
+/// them: it often means minimum.
 const UNITS: &[(&[&str], &str, &[&str])] = &[
     (
         &[
@@ -89,7 +91,7 @@ const SHORT: &[(&str, &[&str])] = &[
     ("megabytes", &["mb", "mib"]),
 ];
 
-/// Less than this is hardly a cap in milliseconds.
+/// A cap below this is hardly meant in milliseconds.
 const SHORTEST_MS: u64 = 50;
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -102,7 +104,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 continue;
             };
             let finding = RULE.finding(format!(
-                "`{name}` of tool \"{}\" sounds like {unit}, and its description says {other}",
+                "`{name}` of tool \"{}\" sounds like {unit}, but its description says {other}",
                 entry.name
             ));
             let finding = finding
@@ -113,7 +115,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         }
         if let Some(cap @ 1..SHORTEST_MS) = entry.timeout_ms {
             let finding = RULE.finding(format!(
-                "`timeout_ms: {cap}` of tool \"{}\" is {cap} thousandths of a second",
+                "`timeout_ms: {cap}` of tool \"{}\" is {cap} milliseconds",
                 entry.name
             ));
             let finding = finding
@@ -125,7 +127,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     }
 }
 
-/// The unit of a name and the other one that its description speaks of, unless it speaks of both.
+/// The unit of a name and the different one in its description, unless that mentions both.
 fn contradicts(name: &str, words: &str) -> Option<(&'static str, &'static str)> {
     let (_, unit, others) = UNITS
         .iter()

@@ -1,17 +1,19 @@
 //! `TOOL_SURFACE_TOO_LARGE`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::{Diagnostic, Severity};
+use super::Check;
+use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::result::encoded_len;
 use crate::surface::budget::{Tokens, beyond};
 use crate::surface::{Entry, Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_TOO_LARGE",
     severity: Severity::Warning,
-    why: "A model reads every description and every schema before each of its answers. One that takes more than a fiftieth of the context costs \
-          that much every time and leaves less for the work. The context is 200,000 tokens unless `checks.context_tokens` of `harness.md`, or \
-          `options.context_tokens` of a surface, says otherwise; tokens are counted with the vocabulary `cl100k_base`.",
+    why: "A model reads every description and every schema before each answer. One that takes \
+          more than a fiftieth of the context costs that much every time and leaves less for the \
+          work. The context is 200,000 tokens unless `checks.context_tokens` of `harness.md`, or \
+          `options.context_tokens` of a surface, says otherwise; tokens are counted with the \
+          vocabulary `cl100k_base`.",
     bad: &[(
         "surface.json",
         r#"{
@@ -40,7 +42,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -51,7 +53,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .as_deref()
             .and_then(|words| beyond(words, most))
         {
-            let help = "say what the tool does and when to use it, and keep the rest where it can be read when it is needed";
+            let help = "say what the tool does and when to use it, and move the rest to where it can be read when needed";
             findings.add(finding(entry, "description", tokens, most).help(help));
         }
         let schema = entry

@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_UNBALANCED_MARKER`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNBALANCED_MARKER",
     severity: Severity::Warning,
-    why: "A marker without its other half silences either nothing or everything that follows; one that is misspelled silences nothing.",
+    why: "A marker without its other half silences either nothing or everything after it; a \
+          misspelled marker silences nothing.",
     bad: &[(
         "surface.json",
         r#"{
@@ -40,15 +41,13 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for (place, why) in &subject.mentions.odd_markers {
         let finding = RULE
-            .finding(format!(
-                "this marker has no effect that could be meant: {why}"
-            ))
+            .finding(format!("this marker does not work: {why}"))
             .at_any(place.clone());
         findings.add(finding.field("prompt").help(
             "write `ignore-start` and `ignore-end` in pairs, or `ignore-next-line` for one line",

@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_UNCLOSED_FENCE`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNCLOSED_FENCE",
     severity: Severity::Warning,
-    why: "Everything after a fence that is never closed counts as an example, to this check and to whoever renders the text.",
+    why: "Everything after an unclosed fence counts as an example, for this check and for \
+          programs that render the text.",
     bad: &[(
         "surface.json",
         r#"{
@@ -20,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
       "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ],
-  "system": "Look first:\n```\nread_note(path)\n"
+  "system": "Check first:\n```\nread_note(path)\n"
 }
 "#,
     )],
@@ -36,11 +37,11 @@ pub(crate) const RULE: Rule = Rule {
       "annotations": {"kind": "read", "side_effect_level": "read_only"}
     }
   ],
-  "system": "Look first:\n```\nread_note(path)\n```\n"
+  "system": "Check first:\n```\nread_note(path)\n```\n"
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

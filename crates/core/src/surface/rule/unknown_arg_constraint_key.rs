@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_KEY`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_KEY",
     severity: Severity::Warning,
-    why: "A constraint on an argument that no call has is never broken, so it protects nothing.",
+    why: "A constraint on an argument that no call has can never be violated, so it protects \
+          nothing.",
     bad: &[(
         "surface.json",
         r#"{
@@ -40,14 +41,14 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for constraint in subject.constraints() {
         let Some(key) = &constraint.key else { continue };
         let tools = subject.matching(&constraint.tool);
-        // A glob may well match tools without the argument, as long as it matches one with it.
+        // A glob may match tools without the argument, as long as one tool has it.
         if tools.is_empty()
             || tools
                 .iter()
@@ -70,7 +71,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         );
         let mut finding = RULE
             .finding(format!(
-                "`{key}` is no argument of {of} \"{}\"",
+                "`{key}` is not an argument of {of} \"{}\"",
                 constraint.tool.text()
             ))
             .at_any(constraint.place.clone())

@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_TOOL`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_TOOL",
     severity: Severity::Warning,
-    why: "A constraint on a tool that is not active constrains nothing. Most often the tool was renamed and its constraint was forgotten.",
+    why: "A constraint on a tool that is not active constrains nothing. Most often the tool was \
+          renamed and its constraint was forgotten.",
     bad: &[(
         "surface.json",
         r#"{
@@ -40,7 +41,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

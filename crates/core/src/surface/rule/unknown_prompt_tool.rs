@@ -1,13 +1,14 @@
 //! `TOOL_SURFACE_UNKNOWN_PROMPT_TOOL`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNKNOWN_PROMPT_TOOL",
     severity: Severity::Warning,
-    why: "A model that is told to use a tool it does not have calls it, is refused, and tries again.",
+    why: "A model that is told to use a tool it does not have calls it, is refused, and tries \
+          again.",
     bad: &[
         (
             ".harness/tools/read_note.md",
@@ -28,7 +29,7 @@ pub(crate) const RULE: Rule = Rule {
             "---\nformat: 1\n---\nCall read_note() before you answer.\n",
         ),
     ],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -41,7 +42,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         };
         findings.add(
             RULE.finding(format!(
-                "the text uses a tool \"{}\", and none of that name is declared",
+                "the text uses tool \"{}\", which is not declared",
                 said.name
             ))
             .at_any(said.places.iter().cloned())

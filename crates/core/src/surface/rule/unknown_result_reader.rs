@@ -1,15 +1,16 @@
 //! `TOOL_SURFACE_UNKNOWN_RESULT_READER`.
 
+use super::Check;
 use super::missing_result_reader::can_read;
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::judge::listed;
 use crate::surface::{Entry, Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNKNOWN_RESULT_READER",
     severity: Severity::Warning,
-    why: "A reader that is not active, or that does not read, opens no handle. Most often it was renamed, or the policy leaves it out.",
+    why: "A reader that is not active, or that does not read, cannot open a handle. Most often it \
+          was renamed, or the policy leaves it out.",
     bad: &[(
         "surface.json",
         r#"{
@@ -64,7 +65,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,14 +1,15 @@
 //! `TOOL_SURFACE_UNREACHABLE`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
-use crate::surface::{Findings, Standing, Subject};
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
+use crate::surface::{Findings, Subject, ToolStatus};
 use std::collections::HashSet;
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNREACHABLE",
     severity: Severity::Note,
-    why: "The project declares a tool that its own policy never offers. Somebody maintains it for nothing, or believes that it is there.",
+    why: "The project declares a tool that its own policy never offers. Its authors maintain it \
+          for nothing, or believe that models can use it.",
     bad: &[
         (
             ".harness/tools/read_note.md",
@@ -34,16 +35,16 @@ pub(crate) const RULE: Rule = Rule {
         ),
         ("harness.md", "---\nformat: 1\n---\nYou help.\n"),
     ],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
-    // Where nothing is offered, that is what was reported.
+    // If no tool is offered, another rule reports it.
     if subject
         .surface
         .tools
         .iter()
-        .all(|entry| matches!(entry.standing, Standing::Denied(_)))
+        .all(|entry| matches!(entry.status, ToolStatus::Denied(_)))
     {
         return;
     }
@@ -61,11 +62,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         .filter(|entry| !said.contains(&*entry.name))
     {
         // A surface given as JSON is one of several; what it leaves out another may have.
-        let (Some(_), Standing::Denied(why)) = (entry.timeout_ms, &entry.standing) else {
+        let (Some(_), ToolStatus::Denied(why)) = (entry.timeout_ms, &entry.status) else {
             continue;
         };
         findings.add(
-            RULE.finding(format!("tool \"{}\" is offered nowhere: {why}", entry.name))
+            RULE.finding(format!("tool \"{}\" is never offered: {why}", entry.name))
                 .at_any(entry.place.clone())
                 .tool(&*entry.name)
                 .help(

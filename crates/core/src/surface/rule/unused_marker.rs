@@ -1,13 +1,13 @@
 //! `TOOL_SURFACE_UNUSED_MARKER`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNUSED_MARKER",
     severity: Severity::Warning,
-    why: "A marker that silences nothing will one day silence something that nobody meant.",
+    why: "A marker that silences nothing will one day silence a finding by accident.",
     bad: &[(
         "surface.json",
         r#"{
@@ -40,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {

@@ -1,14 +1,15 @@
 //! `TOOL_SURFACE_WRITE_PATH_UNDECLARED`.
 
-use crate::check::{Check, Rule};
-use crate::diagnostic::Severity;
+use super::Check;
+use crate::diagnostic::{Rule, Severity};
 use crate::effect::Effects;
 use crate::surface::{Findings, Subject};
 
-pub(crate) const RULE: Rule = Rule {
+pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_WRITE_PATH_UNDECLARED",
     severity: Severity::Warning,
-    why: "The paths that may be written are limited, and this tool writes without saying which of its arguments is a path: the limit does not reach it.",
+    why: "The policy limits the paths that may be written, and this tool writes without saying \
+          which of its arguments is a path, so the limit does not apply to it.",
     bad: &[(
         "surface.json",
         r#"{
@@ -41,7 +42,7 @@ pub(crate) const RULE: Rule = Rule {
 }
 "#,
     )],
-    check: Check::Surface(check),
+    check,
 };
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
@@ -53,7 +54,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             effects.contains(Effects::WRITE) && !effects.contains(Effects::EXEC)
         });
         let writes = writes || matches!(entry.kind(), Some("edit" | "delete" | "move"));
-        // A path argument that no call can have is none.
+        // A path argument that no call can have does not count.
         if !writes
             || entry
                 .annotations
@@ -64,7 +65,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         }
         findings.add(
-            RULE.finding(format!("tool \"{}\" writes, and declares no path argument that `write_path_allowlist` could judge", entry.name))
+            RULE.finding(format!("tool \"{}\" writes, but declares no path argument that `write_path_allowlist` could judge", entry.name))
                 .at_any(entry.place.clone().into_iter().chain(limit.place.clone()))
                 .tool(&*entry.name)
                 .field("annotations.arg_schema.path_params")

@@ -92,7 +92,7 @@ fn an_alias_stands_for_an_argument_under_a_name_that_is_none() {
         &["ALIAS_COLLIDES"],
     );
     expect(&with(json!({"file": "path", "name": "title"}), two), &[]);
-    // Of a schema that names no arguments nothing can be said.
+    // A schema that names no arguments cannot be judged.
     expect(
         &with(json!({"file": "path"}), json!({"type": "object"})),
         &[],

@@ -203,7 +203,7 @@ fn missing_side_effect_level_only_its_absence() {
         &json!({"tools": [annotated("read_note", json!({"readOnlyHint": true}))]}),
         &[],
     );
-    // A word that nobody knows is wrong, and there.
+    // An unknown word is wrong, but it is a word.
     expect(
         &json!({"tools": [annotated("read_note", json!({"side_effect_level": "readonly"}))]}),
         &["MALFORMED"],
@@ -284,7 +284,7 @@ fn missing_result_reader_any_kind_that_emits_needs_a_tool_that_reads() {
             expected,
         );
     }
-    // Whoever is named reads, unless it is the tool itself or does something else.
+    // A named reader reads, unless it is the tool itself or does something else.
     let named = |reader: &str| executing(&json!({ "result_readers": [reader] }));
     expect(
         &json!({"tools": [named("open_log"), reader("open_log", "other", "name")]}),

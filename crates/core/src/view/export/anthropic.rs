@@ -1,8 +1,8 @@
 //! Anthropic's Messages API: any JSON Schema of an object without a choice at its top, and with plain names of properties.
 
 use super::{Dialect, Writer, is_plain_name, strict};
+use crate::check::rule::{export_not_strict, export_parameter_name};
 use crate::check::schema::{edit_schemas, pointer};
-use crate::check::{export_not_strict, export_parameter_name};
 use serde_json::{Value, json};
 
 pub(super) const MESSAGES: Dialect = Dialect {

@@ -3,7 +3,7 @@
 
 use super::openai::say_items;
 use super::{Dialect, Writer};
-use crate::check::export_parameter_name;
+use crate::check::rule::export_parameter_name;
 use crate::check::schema::edit_schemas;
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! MCP: the result of `tools/list`. Schemas go out whole.
 
 use super::{Dialect, Writer};
-use crate::check::export_output_schema;
+use crate::check::rule::export_output_schema;
 use serde_json::{Value, json};
 
 pub(super) const LISTING: Dialect = Dialect {

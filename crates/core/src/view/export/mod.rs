@@ -10,9 +10,10 @@ mod strict;
 mod tests;
 
 use super::Offered;
+use crate::check::rule::{export_keyword, export_name, export_too_many};
 use crate::check::schema::pointer;
-use crate::check::{Rule, export_keyword, export_name, export_too_many};
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::Rule;
 use crate::registry::OfferedTool;
 use serde_json::Value;
 

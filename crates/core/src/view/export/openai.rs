@@ -2,8 +2,8 @@
 //! without a choice at its top and with `items` for every array.
 
 use super::{Dialect, Writer, is_plain_name, strict};
+use crate::check::rule::{export_description_long, export_not_strict};
 use crate::check::schema::edit_schemas;
-use crate::check::{export_description_long, export_not_strict};
 use serde_json::{Map, Value, json};
 
 pub(super) const RESPONSES: Dialect = Dialect {

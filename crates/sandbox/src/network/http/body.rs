@@ -1,10 +1,10 @@
-//! A body, decoded while it is read and never larger than its bound.
+//! Decoding a body while it is read, within a limit.
 
 use std::io::{self, Write};
 
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-/// What the bytes of a body are wrapped in.
+/// How a body is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coding {
     Plain,
@@ -13,7 +13,7 @@ pub(super) enum Coding {
 }
 
 impl Coding {
-    /// Reads `Content-Encoding`.
+    /// Parses `Content-Encoding`.
     pub(super) fn named(value: Option<&[u8]>) -> Option<Coding> {
         match value
             .map(<[u8]>::to_ascii_lowercase)
@@ -28,32 +28,33 @@ impl Coding {
     }
 }
 
-/// Takes the bytes of a body as they come.
+/// Collects the bytes of a body as they arrive.
 pub(super) struct Body {
     decoder: Decoder,
-    /// Of the bytes as they come. Wrapped ones are seldom more than the unwrapped, and endless nothing can be wrapped too.
+    /// How many more raw bytes to accept. Compressed bytes rarely outnumber the decoded ones, but
+    /// an endless stream can decode to nothing.
     left: usize,
     full: bool,
 }
 
 enum Decoder {
-    Plain(Room),
-    Gzip(MultiGzDecoder<Room>),
-    /// Which of the two things that are called deflate it is, its first two bytes say.
-    Undecided(Vec<u8>, Room),
-    Zlib(ZlibDecoder<Room>),
-    Raw(DeflateDecoder<Room>),
+    Plain(BoundedBuffer),
+    Gzip(MultiGzDecoder<BoundedBuffer>),
+    /// Both zlib and raw deflate are called deflate; the first two bytes tell which it is.
+    Undecided(Vec<u8>, BoundedBuffer),
+    Zlib(ZlibDecoder<BoundedBuffer>),
+    Raw(DeflateDecoder<BoundedBuffer>),
 }
 
-/// Bytes up to a bound; more are an error.
+/// Bytes up to a limit; more are an error.
 #[derive(Default)]
-struct Room {
+struct BoundedBuffer {
     bytes: Vec<u8>,
     most: usize,
     over: bool,
 }
 
-impl Write for Room {
+impl Write for BoundedBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let fits = bytes.len().min(self.most - self.bytes.len());
         self.bytes
@@ -73,9 +74,9 @@ impl Write for Room {
 impl Body {
     /// An empty body that may grow to `most` bytes.
     pub(super) fn new(coding: Coding, most: usize) -> Body {
-        let room = Room {
+        let room = BoundedBuffer {
             most,
-            ..Room::default()
+            ..BoundedBuffer::default()
         };
         let decoder = match coding {
             Coding::Plain => Decoder::Plain(room),
@@ -89,7 +90,7 @@ impl Body {
         }
     }
 
-    /// Takes more bytes, and says whether there is room for others.
+    /// Takes more bytes; returns whether there is room for others.
     pub(super) fn take(&mut self, bytes: &[u8]) -> io::Result<bool> {
         let fits = bytes.len().min(self.left);
         self.left -= fits;
@@ -102,13 +103,13 @@ impl Body {
         }
     }
 
-    /// What was taken, and whether there was more.
+    /// The decoded bytes, and whether there were more.
     pub(super) fn end(mut self) -> io::Result<(Vec<u8>, bool)> {
         if let Decoder::Undecided(first, room) = self.decoder {
             // Too short to be either.
             return Ok((if first.is_empty() { room.bytes } else { first }, self.full));
         }
-        // Nothing at all is an empty body, however it was to be wrapped.
+        // No bytes at all are an empty body in every encoding.
         let nothing = self.room().most.saturating_add(1024) == self.left;
         let finished = match &mut self.decoder {
             Decoder::Gzip(gzip) => gzip.try_finish(),
@@ -147,7 +148,7 @@ impl Body {
         }
     }
 
-    fn room(&mut self) -> &mut Room {
+    fn room(&mut self) -> &mut BoundedBuffer {
         match &mut self.decoder {
             Decoder::Plain(room) | Decoder::Undecided(_, room) => room,
             Decoder::Gzip(gzip) => gzip.get_mut(),

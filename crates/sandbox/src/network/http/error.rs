@@ -1,17 +1,17 @@
-//! Why a request has no answer.
+//! Why a request failed.
 
 use thiserror::Error;
 
-use crate::network::Refused;
-use crate::network::reach::Unreached;
+use crate::network::HostRefusal;
+use crate::network::connect::ConnectError;
 
-/// Why a request has no answer.
+/// Why a request failed.
 #[derive(Debug, Error)]
 pub enum HttpError {
     /// The list does not admit the host.
     #[error(transparent)]
-    Refused(#[from] Refused),
-    /// The URL of the request, or of a redirect, is none that is followed.
+    Refused(#[from] HostRefusal),
+    /// The URL of the request, or of a redirect, is not one we follow.
     #[error("{url} is not requested: {why}")]
     Url {
         /// The URL, quoted.
@@ -19,7 +19,7 @@ pub enum HttpError {
         /// What is wrong with it.
         why: String,
     },
-    /// The request cannot be written.
+    /// The request cannot be sent.
     #[error("{what} cannot be sent: {why}")]
     Request {
         /// The method or header, quoted.
@@ -27,10 +27,10 @@ pub enum HttpError {
         /// What is wrong with it.
         why: &'static str,
     },
-    /// There is no connection.
+    /// The connection failed.
     #[error("{0}")]
-    Unreached(String),
-    /// The server is not who it says, or speaks no TLS.
+    Connect(String),
+    /// The server is not who it claims to be, or speaks no TLS.
     #[error("no secure connection to host \"{host}\": {why}")]
     Insecure {
         /// The host.
@@ -38,7 +38,7 @@ pub enum HttpError {
         /// What failed.
         why: String,
     },
-    /// The answer breaks off, is none of HTTP, or its headers are more than the bounds allow.
+    /// The answer breaks off, is not HTTP, or its headers exceed the limits.
     #[error("host \"{host}\" gave no readable answer: {why}")]
     Answer {
         /// The host.
@@ -46,25 +46,25 @@ pub enum HttpError {
         /// What failed.
         why: String,
     },
-    /// There were more redirects than are followed.
+    /// There were too many redirects.
     #[error("more than {most} redirects")]
     Redirects {
-        /// As many are followed.
+        /// The limit.
         most: u8,
     },
-    /// It took too long, with all its redirects.
-    #[error("no whole answer within {seconds} seconds")]
+    /// The request took too long, with all its redirects.
+    #[error("no complete answer within {seconds} seconds")]
     Time {
-        /// As long as it may take.
+        /// The limit.
         seconds: f64,
     },
 }
 
-impl From<Unreached> for HttpError {
-    fn from(unreached: Unreached) -> HttpError {
+impl From<ConnectError> for HttpError {
+    fn from(unreached: ConnectError) -> HttpError {
         match unreached {
-            Unreached::Refused(refused) => HttpError::Refused(refused),
-            other => HttpError::Unreached(other.to_string()),
+            ConnectError::Refused(refused) => HttpError::Refused(refused),
+            other => HttpError::Connect(other.to_string()),
         }
     }
 }

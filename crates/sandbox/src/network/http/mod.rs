@@ -1,4 +1,4 @@
-//! HTTP for tools: each hop is judged, each answer is bounded.
+//! HTTP for tools: every hop is judged, every answer is limited.
 
 mod body;
 mod error;
@@ -20,33 +20,33 @@ use hyper_util::rt::TokioIo;
 use self::body::{Body, Coding};
 use self::request::Hop;
 use self::tls::Authorities;
-use super::reach::reach;
+use super::connect::connect;
 use super::{Domains, Resolve, SystemResolver};
 
 pub use self::error::HttpError;
 pub use self::request::Request;
 
-/// Hyper needs no less.
+/// Hyper's minimum.
 const SMALLEST_BUFFER: usize = 8192;
 
-/// How much one request may take, with all its redirects.
+/// How much one request may use, with all its redirects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Bytes of a body that are kept; the rest is not read.
+pub struct HttpLimits {
+    /// Bytes of a body to keep; the rest is not read.
     pub body_bytes: usize,
-    /// Bytes of an answer's headers; no fewer than 8192 are allowed.
+    /// Bytes of the response headers; at least 8192.
     pub header_bytes: usize,
-    /// Headers of an answer.
+    /// Number of response headers.
     pub headers: usize,
-    /// Redirects that are followed.
+    /// Redirects to follow.
     pub redirects: u8,
     /// Wall-clock time.
     pub time: Duration,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds {
+impl Default for HttpLimits {
+    fn default() -> HttpLimits {
+        HttpLimits {
             body_bytes: 8 << 20,
             header_bytes: 64 << 10,
             headers: 100,
@@ -58,32 +58,34 @@ impl Default for Bounds {
 
 /// Makes requests to the hosts of a list.
 ///
-/// No variable of the environment names a proxy to it, and each request has a connection of its own. Dropping the future of a request ends it.
+/// It ignores proxy variables, and opens one connection per request. Dropping the future of a
+/// request cancels it.
 #[derive(Clone)]
 pub struct Client {
     domains: Domains,
-    bounds: Bounds,
+    bounds: HttpLimits,
     resolver: Arc<dyn Resolve>,
     authorities: Authorities,
 }
 
-/// The last answer of a chain.
+/// The last response of a redirect chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// Of HTTP.
+    /// The HTTP status.
     pub status: u16,
-    /// Names in lower case, and values, in the order of the answer. Those about the length and the wrapping of the body are left out, for it is unwrapped.
+    /// Names in lower case, and values, in the order of the response. Headers about the length and
+    /// encoding of the body are left out, because the body is decoded.
     pub headers: Vec<(String, String)>,
-    /// As much of it as the bounds allow.
+    /// As much of it as the limits allow.
     pub body: Vec<u8>,
     /// Whether there was more.
     pub truncated: bool,
-    /// Where it came from, after redirects.
+    /// Its URL, after redirects.
     pub url: String,
 }
 
 impl Response {
-    /// The body as text. What is no UTF-8 is replaced; a letter that the bound has cut is left out.
+    /// The body as text. Invalid UTF-8 is replaced; a character that the limit cut is left out.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         let whole = match std::str::from_utf8(&self.body) {
@@ -99,7 +101,7 @@ impl Response {
 impl Client {
     /// A client for the hosts of a list.
     #[must_use]
-    pub fn new(domains: Domains, bounds: Bounds) -> Client {
+    pub fn new(domains: Domains, bounds: HttpLimits) -> Client {
         Client {
             domains,
             bounds,
@@ -108,13 +110,13 @@ impl Client {
         }
     }
 
-    /// The same with another way to resolve names.
+    /// The same with another resolver.
     #[must_use]
     pub fn with_resolver(self, resolver: Arc<dyn Resolve>) -> Client {
         Client { resolver, ..self }
     }
 
-    /// The same, trusting only these certificates (DER) to vouch for servers.
+    /// The same, trusting only these certificate authorities (DER).
     ///
     /// # Errors
     ///
@@ -134,7 +136,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When a host on the way is refused, cannot be reached, or gives no answer within the bounds.
+    /// When a host on the way is refused, cannot be reached, or does not answer within the limits.
     pub async fn request(&self, request: Request) -> Result<Response, HttpError> {
         let time = self.bounds.time;
         let late = || HttpError::Time {
@@ -161,8 +163,8 @@ impl Client {
         })
     }
 
-    async fn hop(&self, hop: &Hop) -> Result<hyper::Response<Held>, HttpError> {
-        let stream = reach(&self.domains, &*self.resolver, &hop.host, hop.port).await?;
+    async fn hop(&self, hop: &Hop) -> Result<hyper::Response<ConnectedBody>, HttpError> {
+        let stream = connect(&self.domains, &*self.resolver, &hop.host, hop.port).await?;
         match hop.url.scheme() {
             "https" => {
                 self.exchange(
@@ -179,7 +181,7 @@ impl Client {
         &self,
         hop: &Hop,
         io: impl Read + Write + Unpin + Send + 'static,
-    ) -> Result<hyper::Response<Held>, HttpError> {
+    ) -> Result<hyper::Response<ConnectedBody>, HttpError> {
         let unreadable = |error: hyper::Error| HttpError::Answer {
             host: hop.host.to_string(),
             why: full_text(&error),
@@ -189,19 +191,19 @@ impl Client {
             .max_buf_size(self.bounds.header_bytes.max(SMALLEST_BUFFER))
             .max_headers(self.bounds.headers);
         let (mut sender, connection) = connecting.handshake(io).await.map_err(unreadable)?;
-        // The connection lives in a task of its own, which ends with the answer that holds it.
+        // A task of its own drives the connection, and ends with the response that holds it.
         let task = tokio::spawn(async move { drop(connection.await) });
-        let held = Task(task);
+        let held = AbortOnDrop(task);
         let answer = sender
             .send_request(message(hop)?)
             .await
             .map_err(unreadable)?;
-        Ok(answer.map(|body| Held { body, _task: held }))
+        Ok(answer.map(|body| ConnectedBody { body, _task: held }))
     }
 
     async fn finish(
         &self,
-        answer: hyper::Response<Held>,
+        answer: hyper::Response<ConnectedBody>,
         url: String,
         host: String,
     ) -> Result<Response, HttpError> {
@@ -215,9 +217,7 @@ impl Client {
             (coding, None) => Coding::named(coding.map(HeaderValue::as_bytes)),
             _ => None,
         };
-        let coding = coding.ok_or_else(|| {
-            broken("its body is wrapped in a way that is not known here".to_owned())
-        })?;
+        let coding = coding.ok_or_else(|| broken("its body has an unknown encoding".to_owned()))?;
         let mut body = Body::new(coding, self.bounds.body_bytes);
         while let Some(frame) = held.body.frame().await {
             let frame = frame.map_err(|error| broken(full_text(&error)))?;
@@ -249,16 +249,16 @@ impl fmt::Debug for Client {
     }
 }
 
-/// A body, and the connection it comes over.
-struct Held {
+/// A body, and the connection it comes from.
+struct ConnectedBody {
     body: Incoming,
-    _task: Task,
+    _task: AbortOnDrop,
 }
 
-/// A task that ends with whoever holds it.
-struct Task(tokio::task::JoinHandle<()>);
+/// Aborts its task when dropped.
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
 
-impl Drop for Task {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -267,7 +267,7 @@ impl Drop for Task {
 fn message(hop: &Hop) -> Result<hyper::Request<Full<Bytes>>, HttpError> {
     let bad = |_| HttpError::Url {
         url: super::host::quoted(hop.url.as_str()),
-        why: "it cannot be written as a request".to_owned(),
+        why: "it is not a valid request target".to_owned(),
     };
     let path = hop.url.query().map_or_else(
         || hop.url.path().to_owned(),
@@ -303,7 +303,7 @@ fn listed(headers: &HeaderMap) -> Vec<(String, String)> {
     .collect()
 }
 
-/// An error with what caused it, on one line.
+/// An error with its causes, on one line.
 fn full_text(error: &dyn std::error::Error) -> String {
     std::iter::successors(error.source(), |inner| inner.source())
         .fold(error.to_string(), |text, inner| format!("{text}: {inner}"))

@@ -1,4 +1,4 @@
-//! A request, from what a tool asks for to what is sent at each hop.
+//! A request, from what a tool asks for to what each hop sends.
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
@@ -15,9 +15,9 @@ pub struct Request {
     pub method: String,
     /// Of `http` or `https`.
     pub url: String,
-    /// Names and values; those of the connection are the harness's own.
+    /// Names and values; the harness sets connection headers itself.
     pub headers: Vec<(String, String)>,
-    /// What is sent.
+    /// The body to send.
     pub body: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ impl Request {
     }
 }
 
-/// Headers by which a tool could say what is not so about the connection, the length or the host.
+/// Headers with which a tool could lie about the connection, the length or the host.
 const OURS: &[&str] = &[
     "connection",
     "content-length",
@@ -48,7 +48,7 @@ const OURS: &[&str] = &[
     "http2-settings",
 ];
 
-/// Headers that say nothing about who asks. All others stay with the origin they were given for.
+/// Headers that do not identify the sender. All others stay with the origin they were given for.
 const HARMLESS: [HeaderName; 3] = [header::ACCEPT, header::ACCEPT_LANGUAGE, header::USER_AGENT];
 
 const AGENT: &str = concat!("harness/", env!("CARGO_PKG_VERSION"));
@@ -71,9 +71,9 @@ impl Hop {
             why,
         };
         let method = Method::from_bytes(request.method.as_bytes())
-            .map_err(|_| bad(&request.method, "it is no method"))?;
+            .map_err(|_| bad(&request.method, "it is not an HTTP method"))?;
         if method == Method::CONNECT || method == Method::TRACE {
-            return Err(bad(&request.method, "it is for proxies"));
+            return Err(bad(&request.method, "it is only for proxies"));
         }
         let mut headers = HeaderMap::new();
         headers.insert(header::USER_AGENT, HeaderValue::from_static(AGENT));
@@ -81,17 +81,21 @@ impl Hop {
         let mut given = HeaderMap::new();
         for (name, value) in &request.headers {
             let key = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| bad(name, "it is no name of a header"))?;
+                .map_err(|_| bad(name, "it is not a header name"))?;
             if OURS.contains(&key.as_str()) || key.as_str().starts_with("proxy-") {
-                return Err(bad(name, "this header is the harness's own"));
+                return Err(bad(name, "the harness sets this header itself"));
             }
             given.append(
                 key,
-                HeaderValue::from_str(value)
-                    .map_err(|_| bad(name, "its value has characters that no header has"))?,
+                HeaderValue::from_str(value).map_err(|_| {
+                    bad(
+                        name,
+                        "its value has characters that are invalid in a header",
+                    )
+                })?,
             );
         }
-        // Values under one name stand together in the map, and replace our own.
+        // Values under one name stay together in the map, and replace our own.
         headers.extend(given);
         headers
             .entry(header::ACCEPT_ENCODING)
@@ -103,7 +107,7 @@ impl Hop {
         Hop::to(url, method, headers, request.body)
     }
 
-    /// The request that a redirect asks for; nothing when the answer is none.
+    /// The request that a redirect asks for; `None` if the response is not a redirect.
     pub(super) fn next(
         self,
         status: StatusCode,
@@ -162,13 +166,13 @@ impl Hop {
             why,
         };
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(bad("only http and https are".to_owned()));
+            return Err(bad("only http and https are supported".to_owned()));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            // The words are not repeated: they are a secret.
+            // The text is not repeated: it is a secret.
             return Err(HttpError::Url {
                 url: quoted(url.host_str().unwrap_or_default()),
-                why: "it has a user name or a password in it".to_owned(),
+                why: "it contains a user name or a password".to_owned(),
             });
         }
         let host = Host::parse(url.host_str().unwrap_or_default())
@@ -184,7 +188,7 @@ impl Hop {
         })
     }
 
-    /// The host as the request says it, with its port when it is not the scheme's own.
+    /// The host as the request names it, with its port unless it is the scheme's default.
     pub(super) fn authority(&self) -> String {
         let host = self
             .url

@@ -1,4 +1,4 @@
-//! Secure connections: who may vouch for a server.
+//! Secure connections: which authorities to trust.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,24 +12,24 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use super::error::HttpError;
 use crate::network::Host;
 
-/// Whose word counts for who a server is.
+/// Which authorities to trust.
 #[derive(Clone, Debug)]
 pub(super) enum Authorities {
-    /// Those of the machine, so that its owner decides.
+    /// The machine's, so that its owner decides.
     Machine,
     /// These.
     Given(Arc<ClientConfig>),
 }
 
 impl Authorities {
-    /// Certificates of authorities in DER; those that cannot be read vouch for nobody.
+    /// Authority certificates in DER; unreadable ones are ignored.
     pub(super) fn given(certificates: Vec<Vec<u8>>) -> Result<Authorities, String> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(certificates.into_iter().map(CertificateDer::from));
         config(roots).map(Authorities::Given)
     }
 
-    /// Makes a connection secure, if the server can show that it is the host.
+    /// Makes a connection secure, if the server proves that it is the host.
     pub(super) async fn secure(
         &self,
         host: &Host,
@@ -41,7 +41,7 @@ impl Authorities {
         };
         let config = match self {
             Authorities::Given(config) => config.clone(),
-            // Reading them takes some milliseconds of a thread that others need.
+            // Reading them blocks the thread for some milliseconds.
             Authorities::Machine => tokio::task::spawn_blocking(machine)
                 .await
                 .map_err(|e| insecure(e.to_string()))?
@@ -58,14 +58,14 @@ impl Authorities {
     }
 }
 
-/// Read once for the process, at the first secure connection.
+/// Reads the machine's certificates once per process, at the first secure connection.
 fn machine() -> Result<Arc<ClientConfig>, String> {
     static CONFIG: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
     let read = || {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         match roots.is_empty() {
-            true => Err("this machine has no certificates of authorities; Debian's package `ca-certificates` installs them".to_owned()),
+            true => Err("this machine has no CA certificates; Debian's package `ca-certificates` installs them".to_owned()),
             false => config(roots),
         }
     };

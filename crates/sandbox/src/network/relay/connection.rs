@@ -1,4 +1,5 @@
-//! One connection of a program: who it is for, whether that is what it says, and then the way out.
+//! One connection of a program: find out whom it is for, check that its first message says the
+//! same, and connect it to the outside.
 
 use std::io;
 use std::net::IpAddr;
@@ -11,16 +12,16 @@ use tokio::time::timeout;
 use super::flow::{self, Clock};
 use super::hello::{self, Hello};
 use super::request;
-use super::{Denied, Shared};
+use super::{RelayDenial, RelayState};
 use crate::network::Host;
-use crate::network::reach::reach;
+use crate::network::connect::connect;
 
-const NOT_THE_WEB: &str = "it is neither HTTP nor TLS, and only those are passed on";
+const NOT_THE_WEB: &str = "it is neither HTTP nor TLS, and only those are relayed";
 
-/// How a connection can end before its bytes flow.
+/// Why a connection ends before its bytes flow.
 enum Stop {
-    /// It may not be.
-    Denied(Denied),
+    /// The list does not allow it.
+    Denied(RelayDenial),
     /// It broke.
     Broken,
 }
@@ -31,8 +32,8 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Serves a connection to its end. Whoever is refused sees a reset at once.
-pub(super) async fn serve(mut client: TcpStream, shared: &Shared) {
+/// Serves a connection to its end. A refused client sees a reset at once.
+pub(super) async fn serve(mut client: TcpStream, shared: &RelayState) {
     let stopped = pass_on(&mut client, shared).await;
     if let Err(stop) = stopped {
         if let Stop::Denied(denied) = stop {
@@ -42,32 +43,34 @@ pub(super) async fn serve(mut client: TcpStream, shared: &Shared) {
     }
 }
 
-async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
+async fn pass_on(client: &mut TcpStream, shared: &RelayState) -> Result<(), Stop> {
     let _ = client.set_nodelay(true);
-    // In a namespace where everything is local, the socket's own name is where the program wanted to go.
+    // In a namespace where everything is local, the socket's own name is where the program wanted
+    // to go.
     let wanted = client.local_addr()?;
     let (address, port) = (wanted.ip().to_canonical(), wanted.port());
     let target = Target {
         host: shared.name(address).unwrap_or_else(|| Host::from(address)),
         port,
     };
-    // An address may stand for a name that the machine has written down; the client must say it then.
+    // An address may belong to a name in the machine's hosts file; then the client must send that
+    // name.
     if let Err(refused) = shared.domains.check(&target.host, port)
-        && !shared.has_line(&target.host, port)
+        && !shared.is_in_hosts_file(&target.host, port)
     {
         return Err(target.denied(&refused));
     }
     let first = timeout(shared.times.first, read_first(client))
         .await
-        .map_err(|_| target.denied("it sent no whole HTTP request or TLS message in time"))??;
+        .map_err(|_| target.denied("it sent no complete HTTP request or TLS message in time"))??;
     let clock = Clock::new(shared.times.idle);
     match first {
-        First::Tls {
+        FirstMessage::Tls {
             name,
             bytes,
             length,
         } => {
-            let host = target.settle(shared, name.as_deref().map(Claim::Server))?;
+            let host = target.settle(shared, name.as_deref().map(HostClaim::Server))?;
             let mut server = target.dial(shared, &host).await?;
             let (hello, early) = bytes.split_at_checked(length).unwrap_or((&bytes, &[]));
             server.write_all(hello).await?;
@@ -81,10 +84,10 @@ async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
             server.write_all(&early).await?;
             flow::splice(client, &mut server, &clock).await?;
         }
-        First::Http { head, early } => {
+        FirstMessage::Http { head, early } => {
             let mut host = None;
             for named in &head.hosts {
-                let settled = target.settle(shared, Some(Claim::Request(named)))?;
+                let settled = target.settle(shared, Some(HostClaim::Request(named)))?;
                 if host.get_or_insert_with(|| settled.clone()) != &settled {
                     return Err(target.denied("its HTTP request names two hosts"));
                 }
@@ -95,13 +98,13 @@ async fn pass_on(client: &mut TcpStream, shared: &Shared) -> Result<(), Stop> {
             flow::one_request(client, &mut server, &early, head.body, &clock).await?;
             flow::drain(client).await;
         }
-        First::Bad(why) => return Err(target.denied(why)),
+        FirstMessage::Bad(why) => return Err(target.denied(why)),
     }
     Ok(())
 }
 
 /// What a client sent first.
-enum First {
+enum FirstMessage {
     Tls {
         name: Option<Vec<u8>>,
         bytes: Vec<u8>,
@@ -114,7 +117,7 @@ enum First {
     Bad(&'static str),
 }
 
-async fn read_first(client: &mut TcpStream) -> io::Result<First> {
+async fn read_first(client: &mut TcpStream) -> io::Result<FirstMessage> {
     let mut bytes = Vec::new();
     loop {
         if client.read_buf(&mut bytes).await? == 0 {
@@ -123,35 +126,35 @@ async fn read_first(client: &mut TcpStream) -> io::Result<First> {
         if bytes.first() == Some(&hello::HANDSHAKE) {
             match hello::read(&bytes) {
                 Hello::Whole { name, length } => {
-                    return Ok(First::Tls {
+                    return Ok(FirstMessage::Tls {
                         name,
                         bytes,
                         length,
                     });
                 }
-                Hello::Bad(why) => return Ok(First::Bad(why)),
+                Hello::Bad(why) => return Ok(FirstMessage::Bad(why)),
                 Hello::More if bytes.len() > 2 * hello::LONGEST => {
-                    return Ok(First::Bad("its first TLS message is too long"));
+                    return Ok(FirstMessage::Bad("its first TLS message is too long"));
                 }
                 Hello::More => {}
             }
         } else if !request::may_start(&bytes) {
-            return Ok(First::Bad(NOT_THE_WEB));
+            return Ok(FirstMessage::Bad(NOT_THE_WEB));
         } else if let Some(end) = request::end(&bytes) {
             let early = bytes.split_off(end);
             return Ok(match request::read(&bytes) {
-                Ok(head) => First::Http { head, early },
-                Err(why) => First::Bad(why),
+                Ok(head) => FirstMessage::Http { head, early },
+                Err(why) => FirstMessage::Bad(why),
             });
         } else if bytes.len() > request::LONGEST_HEAD {
-            return Ok(First::Bad(
+            return Ok(FirstMessage::Bad(
                 "its HTTP request has too many lines before the body",
             ));
         }
     }
 }
 
-/// Passes the start of a server's answer on, and says whether it asks for the client's first message once more.
+/// Forwards the start of a server's answer; returns whether it asks for another client hello.
 async fn pass_answer(
     client: &mut TcpStream,
     server: &mut TcpStream,
@@ -171,7 +174,7 @@ async fn pass_answer(
     Ok(again)
 }
 
-/// Passes the client's second first message on: it too must name the server that was approved.
+/// Forwards the second client hello, which must name the server that was approved.
 async fn once_more(
     client: &mut TcpStream,
     server: &mut TcpStream,
@@ -218,8 +221,8 @@ struct Target {
     port: u16,
 }
 
-/// Whom a client says it is talking to.
-enum Claim<'a> {
+/// The host that a client claims to talk to.
+enum HostClaim<'a> {
     Server(&'a [u8]),
     Request(&'a str),
 }
@@ -230,29 +233,30 @@ impl Target {
             Some(IpAddr::V6(address)) => format!("[{address}]:{}", self.port),
             _ => format!("{}:{}", self.host, self.port),
         };
-        Stop::Denied(Denied {
+        Stop::Denied(RelayDenial {
             what,
             why: why.to_string(),
         })
     }
 
-    /// The host to dial, when what the client says agrees with where it connected.
+    /// The host to dial, if what the client says agrees with where it connected.
     ///
-    /// To a name it must say that name. To an address it may also say a name that the list admits (`localhost`, a line of `/etc/hosts`): then
-    /// that name is resolved outside like any other, and the address counts for nothing.
-    fn settle(&self, shared: &Shared, claim: Option<Claim<'_>>) -> Result<Host, Stop> {
+    /// A client that connected to a name must send that name. One that connected to an address may
+    /// also send a name that the list admits (`localhost`, a line of `/etc/hosts`): then that name
+    /// is resolved outside like any other, and the address is ignored.
+    fn settle(&self, shared: &RelayState, claim: Option<HostClaim<'_>>) -> Result<Host, Stop> {
         let (said, port) = match claim {
             None if self.host.address().is_some() => return Ok(self.host.clone()),
             None => return Err(self.denied("its TLS message names no server")),
-            Some(Claim::Server(name)) => (Host::from_wire(name), None),
-            Some(Claim::Request(text)) => {
+            Some(HostClaim::Server(name)) => (Host::from_wire(name), None),
+            Some(HostClaim::Request(text)) => {
                 let (host, port) = split_port(text);
                 (Host::from_wire(host.as_bytes()), port)
             }
         };
         let said = said.map_err(|bad| self.denied(bad))?;
         if port.is_some_and(|port| port.parse() != Ok(self.port)) {
-            return Err(self.denied("it says another port than the one it connected to"));
+            return Err(self.denied("it names another port than the one it connected to"));
         }
         if said != self.host {
             if self.host.name().is_some() || said.address().is_some() {
@@ -266,14 +270,14 @@ impl Target {
         Ok(said)
     }
 
-    async fn dial(&self, shared: &Shared, host: &Host) -> Result<TcpStream, Stop> {
-        reach(&shared.domains, &*shared.resolver, host, self.port)
+    async fn dial(&self, shared: &RelayState, host: &Host) -> Result<TcpStream, Stop> {
+        connect(&shared.domains, &*shared.resolver, host, self.port)
             .await
             .map_err(|unreached| self.denied(unreached))
     }
 }
 
-/// A host of a request, and its port.
+/// Splits the host of a request from its port.
 fn split_port(text: &str) -> (&str, Option<&str>) {
     match text.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, Some(port)),

@@ -1,15 +1,15 @@
-//! Datagrams that are answered from the address they were sent to.
+//! Answering datagrams from the address they were sent to.
 
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::ptr;
 
-/// Room for one message of packet information, aligned as the kernel writes it.
+/// Space for one packet information message, aligned as the kernel writes it.
 #[repr(C, align(8))]
 struct Control([u8; 64]);
 
-/// Where a datagram came from and went to, as the kernel said it.
+/// Where a datagram came from and went to, as the kernel reported it.
 pub(super) struct Envelope {
     from: libc::sockaddr_storage,
     from_length: libc::socklen_t,
@@ -17,10 +17,10 @@ pub(super) struct Envelope {
     control_length: usize,
 }
 
-/// Asks for the address that each datagram was sent to, and for the right to answer from it.
+/// Requests the address that each datagram was sent to, and the right to answer from it.
 pub(super) fn prepare(socket: BorrowedFd<'_>) -> io::Result<()> {
     let options: &[(i32, i32)] = match rustix::net::sockopt::socket_domain(socket)? {
-        // Both levels: a socket of IPv6 also takes datagrams of IPv4.
+        // Both levels: an IPv6 socket also receives IPv4 datagrams.
         rustix::net::AddressFamily::INET6 => &[
             (libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO),
             (libc::IPPROTO_IPV6, libc::IPV6_FREEBIND),
@@ -33,7 +33,7 @@ pub(super) fn prepare(socket: BorrowedFd<'_>) -> io::Result<()> {
     };
     for (level, option) in options {
         let on: libc::c_int = 1;
-        // SAFETY: the value is an integer of the size that is given with it, and lives during the call.
+        // SAFETY: the value is an integer of the given size, and lives during the call.
         let done = unsafe {
             libc::setsockopt(
                 socket.as_raw_fd(),
@@ -50,9 +50,9 @@ pub(super) fn prepare(socket: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes one datagram without waiting.
+/// Receives one datagram without waiting.
 pub(super) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Envelope)> {
-    // SAFETY: addresses and control bytes are plain numbers, for which zeros are a value.
+    // SAFETY: addresses and control bytes are plain numbers, for which zeros are valid.
     let mut envelope: Envelope = unsafe { mem::zeroed() };
     let mut part = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
@@ -65,7 +65,8 @@ pub(super) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(
     message.msg_iovlen = 1;
     message.msg_control = envelope.control.0.as_mut_ptr().cast();
     message.msg_controllen = envelope.control.0.len() as _;
-    // SAFETY: every pointer of the message is to memory of the length beside it, which outlives the call.
+    // SAFETY: every pointer of the message points to memory of the length beside it, which outlives
+    // the call.
     let count = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
     let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
     envelope.from_length = message.msg_namelen;
@@ -73,7 +74,8 @@ pub(super) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(
     Ok((count, envelope))
 }
 
-/// Sends an answer back the way the question came: the packet information of the question names the source of the answer.
+/// Sends an answer back the way the question came: the packet information of the question names the
+/// source of the answer.
 pub(super) fn send(
     socket: BorrowedFd<'_>,
     bytes: &[u8],
@@ -106,6 +108,6 @@ pub(super) fn send(
 }
 
 fn empty_message() -> libc::msghdr {
-    // SAFETY: a message header of zeros and null pointers is one that names nothing.
+    // SAFETY: a message header of zeros and null pointers is valid and refers to nothing.
     unsafe { mem::zeroed() }
 }

@@ -1,7 +1,7 @@
-//! The name service of a namespace: no question leaves the machine, so none can carry anything out.
+//! The DNS server of a namespace: no question leaves the machine, so none can carry data out.
 //!
-//! Names that the list admits get addresses of our own; all others do not exist. What a name really stands for is asked when a program
-//! connects, outside.
+//! Names that the list admits get addresses of our own; all others do not exist. The real addresses
+//! of a name are looked up outside, when a program connects.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +11,7 @@ const HEADER: usize = 12;
 const A: u16 = 1;
 const AAAA: u16 = 28;
 const INTERNET: u16 = 1;
-/// Seconds that an answer may be kept.
+/// How many seconds an answer may be cached.
 const KEPT: u32 = 60;
 
 const FORMAT_ERROR: u8 = 1;
@@ -19,22 +19,25 @@ const NO_SUCH_NAME: u8 = 3;
 const NOT_IMPLEMENTED: u8 = 4;
 const REFUSED: u8 = 5;
 
-/// What is known of a name.
+/// What to answer for a name.
 pub(super) enum Answer {
-    /// The list admits it; these stand for it.
+    /// The list admits it; these addresses stand for it.
     Known(Ipv4Addr, Ipv6Addr),
     /// It does not exist here.
     Unknown,
 }
 
-/// The name that a question asks for: a host, or the text of what can be none.
-pub(super) type Asked = Result<Host, String>;
+/// The name in a question: a host, or the text of what cannot be one.
+pub(super) type QuestionName = Result<Host, String>;
 
-/// Answers one message; nothing for what is no question at all.
-pub(super) fn answer(message: &[u8], lookup: impl FnOnce(&Asked) -> Answer) -> Option<Vec<u8>> {
+/// Answers one message; `None` if it is not a question.
+pub(super) fn answer(
+    message: &[u8],
+    lookup: impl FnOnce(&QuestionName) -> Answer,
+) -> Option<Vec<u8>> {
     let header = message.get(..HEADER)?;
     let (flags, code) = (header.get(2)?, header.get(2)? >> 3 & 0xf);
-    // An answer is never answered, or two name services could keep each other busy.
+    // Never answer an answer, or two servers could keep each other busy.
     if flags & 0x80 != 0 {
         return None;
     }
@@ -61,7 +64,7 @@ pub(super) fn answer(message: &[u8], lookup: impl FnOnce(&Asked) -> Answer) -> O
 }
 
 struct Question<'a> {
-    name: Asked,
+    name: QuestionName,
     kind: u16,
     class: u16,
     bytes: &'a [u8],
@@ -77,7 +80,7 @@ impl<'a> Question<'a> {
                 0 => break,
                 1..=63 => {
                     let label = from.get(at..at + length)?;
-                    // A dot or a NUL inside a label would make another name of it.
+                    // A dot or a NUL inside a label would make it a different name.
                     plain &= label
                         .iter()
                         .all(|b| b.is_ascii_alphanumeric() || b"-_".contains(b));
@@ -87,7 +90,7 @@ impl<'a> Question<'a> {
                     text.extend_from_slice(label);
                     at += length;
                 }
-                // A pointer has nothing to point to in a question.
+                // A question has nothing that a pointer could point to.
                 _ => return None,
             }
             if at > 255 {
@@ -128,7 +131,7 @@ fn reply(header: &[u8], question: &[u8], code: u8, record: Option<(u16, &[u8])>)
     ]);
     reply.extend_from_slice(question);
     if let Some((kind, address)) = record {
-        // The name is the one of the question, which stands right behind the header.
+        // A pointer to the name of the question, right after the header.
         reply.extend([0xc0, 12]);
         reply.extend(kind.to_be_bytes());
         reply.extend(INTERNET.to_be_bytes());
@@ -156,7 +159,7 @@ mod tests {
         message
     }
 
-    fn known(asked: &Asked) -> Answer {
+    fn known(asked: &QuestionName) -> Answer {
         match asked {
             Ok(host) if host.name() == Some("a.test") => {
                 Answer::Known(Ipv4Addr::new(198, 18, 0, 1), Ipv6Addr::LOCALHOST)

@@ -1,5 +1,6 @@
-//! Bytes both ways, for as long as some flow.
+//! Copying bytes both ways until the connection is idle.
 
+use crate::lock::lock;
 use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::request::{self, Length, chunk_size};
+use super::request::{self, BodyLength, chunk_size};
 
 const PIECE: usize = 16 * 1024;
 const LONGEST_LINE: usize = 4096;
@@ -29,20 +30,13 @@ impl Clock {
     }
 
     fn tick(&self) {
-        *self
-            .last
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner) = Instant::now();
+        *lock(&self.last) = Instant::now();
     }
 
-    /// Ends when nothing has moved for the whole idle time.
+    /// Returns when nothing has moved for the whole idle time.
     async fn silence(&self) {
         loop {
-            let until = *self
-                .last
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                + self.idle;
+            let until = *lock(&self.last) + self.idle;
             if until <= Instant::now() {
                 return;
             }
@@ -51,7 +45,7 @@ impl Clock {
     }
 }
 
-/// Passes everything on both ways, until both sides have ended or nothing moves any more.
+/// Copies both ways until both sides have ended or nothing moves any more.
 pub(super) async fn splice(
     client: &mut TcpStream,
     server: &mut TcpStream,
@@ -69,12 +63,13 @@ pub(super) async fn splice(
     until_silent(both, clock).await
 }
 
-/// Passes one body on, and the answer back until the server ends it. What the client sends behind the body goes nowhere.
+/// Forwards one body, and the answer back until the server ends it. Drops what the client sends
+/// after the body.
 pub(super) async fn one_request(
     client: &mut TcpStream,
     server: &mut TcpStream,
     early: &[u8],
-    body: Length,
+    body: BodyLength,
     clock: &Clock,
 ) -> io::Result<()> {
     let (from_client, mut to_client) = client.split();
@@ -86,8 +81,8 @@ pub(super) async fn one_request(
     };
     let request = async {
         pass_body(&mut input, &mut to_server, body).await?;
-        // The server may take an end of the sending side for an end of interest, so the connection stays open; a client that is gone is
-        // noticed when its answer cannot be written.
+        // Some servers take a half-closed connection for a lost client, so it stays open; a client
+        // that is gone is noticed when its answer cannot be written.
         let mut rest = [0; 1024];
         while input.from.read(&mut rest).await? != 0 {}
         std::future::pending::<io::Result<()>>().await
@@ -101,7 +96,8 @@ pub(super) async fn one_request(
     until_silent(exchange, clock).await
 }
 
-/// Passes an answer on. Its head says that the connection ends with it: a client that believed otherwise would send its next request here.
+/// Forwards an answer. Its head says that the connection ends with it: otherwise a client would
+/// send its next request here.
 async fn answer(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
@@ -116,7 +112,7 @@ async fn answer(
                 to.write_all(&rest).await?;
                 break;
             }
-            // What comes before the answer itself has a head of its own.
+            // An interim response has a head of its own.
             to.write_all(&bytes).await?;
             bytes = rest;
         } else if bytes.len() > request::LONGEST_HEAD || from.read_buf(&mut bytes).await? == 0 {
@@ -128,7 +124,8 @@ async fn answer(
     copy(from, to, clock).await
 }
 
-/// Reads what a client still sends, for a moment: closing before would reset the connection, and the end of the answer with it.
+/// Reads what a client still sends for a moment: closing earlier would reset the connection, and
+/// cut off the answer.
 pub(super) async fn drain(client: &mut TcpStream) {
     let mut rest = [0; 1024];
     let reading = async { while matches!(client.read(&mut rest).await, Ok(count) if count > 0) {} };
@@ -152,7 +149,7 @@ async fn copy(
         let count = from.read(&mut piece).await?;
         clock.tick();
         if count == 0 {
-            // The other side may be gone already, which is how connections end.
+            // The other side may be gone already.
             let _ = to.shutdown().await;
             return Ok(());
         }
@@ -161,7 +158,7 @@ async fn copy(
     }
 }
 
-/// What a client sends, the bytes that were read ahead first.
+/// What a client sends, starting with the bytes that were read ahead.
 struct Input<'a, R> {
     early: &'a [u8],
     from: R,
@@ -182,7 +179,7 @@ impl<R: AsyncRead + Unpin> Input<'_, R> {
         Ok(count)
     }
 
-    /// A line without its end, which is CR LF.
+    /// A line without its CR LF.
     async fn line(&mut self) -> io::Result<Vec<u8>> {
         let mut line = Vec::new();
         let mut byte = [0];
@@ -200,15 +197,15 @@ impl<R: AsyncRead + Unpin> Input<'_, R> {
 async fn pass_body<R: AsyncRead + Unpin>(
     input: &mut Input<'_, R>,
     to: &mut (impl AsyncWrite + Unpin),
-    body: Length,
+    body: BodyLength,
 ) -> io::Result<()> {
     match body {
-        Length::Bytes(count) => pass(input, to, count).await,
-        Length::Chunked => loop {
+        BodyLength::Bytes(count) => pass(input, to, count).await,
+        BodyLength::Chunked => loop {
             let size = chunk_size(&input.line().await?).ok_or(io::ErrorKind::InvalidData)?;
             to.write_all(format!("{size:x}\r\n").as_bytes()).await?;
             if size == 0 {
-                // Trailers are headers that nobody has judged: they are read and left out.
+                // Nothing has judged trailers: they are read and dropped.
                 while !input.line().await?.is_empty() {}
                 return to.write_all(b"\r\n").await;
             }

@@ -1,4 +1,4 @@
-//! The first message of TLS, as far as its server name.
+//! The TLS client hello, as far as its server name.
 
 const RECORD_HEADER: usize = 5;
 const LONGEST_RECORD: usize = 16_384 + 256;
@@ -16,7 +16,7 @@ const SERVER_HELLO: u8 = 2;
 const SERVER_NAME: u16 = 0;
 const ENCRYPTED_HELLO: u16 = 0xfe0d;
 
-/// The random bytes by which a server says: once more, with other keys.
+/// The random bytes with which a server asks for another client hello (a HelloRetryRequest).
 const AGAIN: [u8; 32] = [
     0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
     0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
@@ -25,20 +25,20 @@ const AGAIN: [u8; 32] = [
 /// What the start of a connection is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Hello {
-    /// The message has not ended yet.
+    /// The message is incomplete.
     More,
-    /// A whole message.
+    /// A complete message.
     Whole {
-        /// The server name, when there is one.
+        /// The server name, if it has one.
         name: Option<Vec<u8>>,
-        /// The bytes of the records it stands in.
+        /// The length of the records that hold it.
         length: usize,
     },
-    /// None that may pass.
+    /// A message that may not pass, and why.
     Bad(&'static str),
 }
 
-/// Reads a client's first message from the bytes so far.
+/// Reads a client hello from the bytes so far.
 pub(super) fn read(bytes: &[u8]) -> Hello {
     let (mut message, mut at) = (Vec::new(), 0);
     loop {
@@ -50,7 +50,7 @@ pub(super) fn read(bytes: &[u8]) -> Hello {
         };
         let length = usize::from(u16::from_be_bytes([high, low]));
         if kind != HANDSHAKE || major != 3 || length == 0 || length > LONGEST_RECORD {
-            return Hello::Bad("a TLS connection starts otherwise");
+            return Hello::Bad("it does not start like a TLS connection");
         }
         let Some(part) = bytes.get(at + RECORD_HEADER..at + RECORD_HEADER + length) else {
             return Hello::More;
@@ -58,7 +58,7 @@ pub(super) fn read(bytes: &[u8]) -> Hello {
         message.extend_from_slice(part);
         at += RECORD_HEADER + length;
         if message.first() != Some(&CLIENT_HELLO) {
-            return Hello::Bad("a TLS connection starts otherwise");
+            return Hello::Bad("it does not start like a TLS connection");
         }
         let &[_, a, b, c, ..] = message.as_slice() else {
             continue;
@@ -67,9 +67,11 @@ pub(super) fn read(bytes: &[u8]) -> Hello {
         if wanted > LONGEST {
             return Hello::Bad("its first TLS message is too long");
         }
-        // What follows in the same record would reach the server unread.
+        // More in the same record would reach the server unread.
         if message.len() > wanted {
-            return Hello::Bad("its first TLS message is followed by another at once");
+            return Hello::Bad(
+                "its first TLS message is followed by another one in the same record",
+            );
         }
         if message.len() == wanted {
             return match server_name(message.get(4..).unwrap_or_default()) {
@@ -81,7 +83,8 @@ pub(super) fn read(bytes: &[u8]) -> Hello {
     }
 }
 
-/// Whether a server's first bytes ask for the client's first message once more; nothing while there are too few to tell.
+/// Whether a server's first bytes ask for another client hello; `None` while there are too few to
+/// tell.
 pub(super) fn asks_again(bytes: &[u8]) -> Option<bool> {
     const RANDOM: usize = RECORD_HEADER + 4 + 2;
     match bytes.first() {
@@ -97,9 +100,9 @@ pub(super) fn asks_again(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-/// The server name of a client's first message; nothing when it is cut or has too much.
+/// The server name of a client hello; `None` if it is cut short or has too much.
 fn server_name(body: &[u8]) -> Option<Result<Option<Vec<u8>>, &'static str>> {
-    let mut body = Bytes(body);
+    let mut body = ByteReader(body);
     body.take(2 + 32)?;
     body.sized_by_one()?;
     body.sized_by_two()?;
@@ -107,7 +110,7 @@ fn server_name(body: &[u8]) -> Option<Result<Option<Vec<u8>>, &'static str>> {
     if body.0.is_empty() {
         return Some(Ok(None));
     }
-    let mut extensions = Bytes(body.sized_by_two()?);
+    let mut extensions = ByteReader(body.sized_by_two()?);
     if !body.0.is_empty() {
         return None;
     }
@@ -130,18 +133,18 @@ fn server_name(body: &[u8]) -> Option<Result<Option<Vec<u8>>, &'static str>> {
 }
 
 fn one_name(content: &[u8]) -> Option<Vec<u8>> {
-    let mut content = Bytes(content);
-    let mut list = Bytes(content.sized_by_two()?);
+    let mut content = ByteReader(content);
+    let mut list = ByteReader(content.sized_by_two()?);
     let kind = list.take(1)?;
     let name = list.sized_by_two()?;
     (kind == [0] && list.0.is_empty() && content.0.is_empty() && !name.is_empty())
         .then(|| name.to_vec())
 }
 
-/// Bytes that are taken from the front.
-struct Bytes<'a>(&'a [u8]);
+/// Reads bytes from the front of a slice.
+struct ByteReader<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> ByteReader<'a> {
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (front, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;

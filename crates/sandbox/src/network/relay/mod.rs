@@ -1,11 +1,14 @@
 //! The way out for processes: a network namespace in which every destination ends here.
 //!
-//! A program asks for a name, and gets an address of our own that stands for it (`names`, `dns`, `service`). It connects, and the list is
-//! asked about the name and the port. Its first message must say the same name (`hello`, `request`). Then the name is resolved outside, every
-//! address is judged, one is dialled, and the bytes flow (`connection`, `flow`). Programs need not know of any of it.
+//! A program asks for a name and gets an address of our own that stands for it (`names`, `dns`,
+//! `service`). When it connects, the list decides about the name and the port. Its first message
+//! must name the same host (`hello`, `request`). Then the relay resolves the name outside, judges
+//! every address, dials one, and copies bytes (`connection`, `flow`). Programs need not know about
+//! any of this.
 //!
-//! What it does not see is inside TLS: a server that serves several names can be asked for another of them there, and a connection of TLS 1.2
-//! can be negotiated anew. Messages that hide their server name are refused.
+//! The relay does not see inside TLS: a client can ask a server that serves several names for
+//! another one of them, and can renegotiate TLS 1.2. Client hellos that hide their server name are
+//! refused.
 
 mod connection;
 mod datagram;
@@ -17,11 +20,12 @@ mod refusal;
 mod request;
 mod service;
 
+use crate::lock::lock;
 use std::collections::HashSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -30,90 +34,90 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
 use self::names::Names;
-use self::refusal::Hearing;
+use self::refusal::RefusalSocket;
 use super::{DNS_PORT, Domains, Host, Listeners, Resolve};
 
-/// At once, for one relay; more wait in the kernel's queue.
+/// At the same time, per relay; more wait in the kernel's queue.
 const MOST_CONNECTIONS: usize = 256;
-/// Different ones, for one relay.
+/// Distinct ones, per relay.
 const MOST_REPORTS: usize = 1024;
 
-/// Something that a process tried to reach and did not.
+/// Something that a process tried to reach and could not.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Denied {
-    /// The name that was asked for, or the host and port of a connection.
+pub struct RelayDenial {
+    /// The name that it asked for, or the host and port of a connection.
     pub what: String,
     /// Why not.
     pub why: String,
 }
 
-/// Serves the listeners of a namespace until it is dropped; with it every connection ends.
+/// Serves the listeners of a namespace until it is dropped, which ends every connection.
 pub struct Relay {
-    /// Dropped with the relay, which ends its tasks and theirs.
+    /// Dropping the set aborts all tasks.
     _tasks: JoinSet<()>,
-    shared: Arc<Shared>,
-    refusals: Hearing,
+    shared: Arc<RelayState>,
+    refusals: RefusalSocket,
 }
 
 /// How long the relay waits.
 #[derive(Clone, Copy)]
-struct Times {
-    /// For the first message of a client.
+struct Timeouts {
+    /// For a client's first message.
     first: Duration,
-    /// For the first bytes of a server that was sent a TLS message.
+    /// For a server's answer to a client hello.
     answer: Duration,
-    /// Without a byte either way.
+    /// Without a byte in either direction.
     idle: Duration,
 }
 
-const TIMES: Times = Times {
+const TIMEOUTS: Timeouts = Timeouts {
     first: Duration::from_secs(10),
     answer: Duration::from_secs(60),
     idle: Duration::from_secs(300),
 };
 
-struct Shared {
-    times: Times,
+struct RelayState {
+    times: Timeouts,
     domains: Domains,
     resolver: Arc<dyn Resolve>,
-    denied: Sender<Denied>,
+    denied: Sender<RelayDenial>,
     names: Mutex<Names>,
-    reported: Mutex<HashSet<Denied>>,
+    reported: Mutex<HashSet<RelayDenial>>,
     places: Arc<Semaphore>,
 }
 
 impl Relay {
-    /// Starts to serve. What is refused is reported once each; when nobody takes the reports, more of them are dropped.
+    /// Starts serving. Reports each refusal once; drops reports that are not received.
     ///
-    /// Needs to be called inside a runtime of tokio.
+    /// Must be called inside a tokio runtime.
     ///
     /// # Errors
     ///
-    /// When a descriptor is no listening socket.
+    /// When a descriptor is not a listening socket.
     pub fn start(
         listeners: Listeners,
         domains: Domains,
         resolver: Arc<dyn Resolve>,
-        denied: Sender<Denied>,
+        denied: Sender<RelayDenial>,
     ) -> io::Result<Relay> {
-        Relay::with(TIMES, listeners, domains, resolver, denied)
+        Relay::with(TIMEOUTS, listeners, domains, resolver, denied)
     }
 
-    /// Reports also what the kernel refused by itself until now: ports at which nobody listens.
+    /// Also reports what the kernel itself has refused so far: ports without a listener.
     pub fn report_refusals(&self) {
         self.refusals.report(&self.shared);
     }
 
     fn with(
-        times: Times,
+        times: Timeouts,
         listeners: Listeners,
         domains: Domains,
         resolver: Arc<dyn Resolve>,
-        denied: Sender<Denied>,
+        denied: Sender<RelayDenial>,
     ) -> io::Result<Relay> {
-        // Each listener holds a place while it waits for its next connection.
+        // Each listener holds a permit while it waits for its next connection.
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS + listeners.tcp.len()));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(RelayState {
             times,
             domains,
             resolver,
@@ -134,7 +138,7 @@ impl Relay {
         Ok(Relay {
             _tasks: tasks,
             shared,
-            refusals: Hearing::new(listeners.refusals),
+            refusals: RefusalSocket::new(listeners.refusals),
         })
     }
 }
@@ -150,7 +154,7 @@ fn udp(socket: OwnedFd) -> io::Result<UdpSocket> {
     UdpSocket::from_std(socket.into())
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<RelayState>) {
     let mut connections = JoinSet::new();
     loop {
         let Ok(place) = shared.places.clone().acquire_owned().await else {
@@ -164,41 +168,45 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
                     drop(place);
                 });
             }
-            // Descriptors can be short for a moment; nothing else lasts.
+            // Running out of descriptors passes; nothing else lasts.
             Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
         while connections.try_join_next().is_some() {}
     }
 }
 
-async fn serve(client: TcpStream, shared: &Shared) {
+async fn serve(client: TcpStream, shared: &RelayState) {
     match client.local_addr() {
         Ok(address) if address.port() == DNS_PORT => service::stream(client, shared).await,
         _ => connection::serve(client, shared).await,
     }
 }
 
-impl Shared {
+impl RelayState {
     fn name(&self, address: IpAddr) -> Option<Host> {
-        held(&self.names).name(address)
+        lock(&self.names).name(address)
     }
 
-    /// Whether the machine has written a name down for an address, and the list admits it.
-    fn has_line(&self, host: &Host, port: u16) -> bool {
+    /// Whether the machine's hosts file has a name for an address that the list admits.
+    fn is_in_hosts_file(&self, host: &Host, port: u16) -> bool {
         let admitted = |name: String| {
             Host::from_wire(name.as_bytes())
                 .is_ok_and(|name| self.domains.check(&name, port).is_ok())
         };
-        host.address()
-            .is_some_and(|address| self.resolver.lines(address).into_iter().any(admitted))
+        host.address().is_some_and(|address| {
+            self.resolver
+                .hosts_file_names(address)
+                .into_iter()
+                .any(admitted)
+        })
     }
 
     fn give(&self, name: &Host) -> (Ipv4Addr, Ipv6Addr) {
-        held(&self.names).give(name)
+        lock(&self.names).give(name)
     }
 
-    fn report(&self, denied: Denied) {
-        let mut reported = held(&self.reported);
+    fn report(&self, denied: RelayDenial) {
+        let mut reported = lock(&self.reported);
         if reported.len() < MOST_REPORTS
             && !reported.contains(&denied)
             && self.denied.try_send(denied.clone()).is_ok()
@@ -206,10 +214,6 @@ impl Shared {
             reported.insert(denied);
         }
     }
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -220,8 +224,8 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::sync::mpsc::{Receiver, channel};
 
-    /// A server that says nothing, and a relay that leads to it: the listener's address is the one that was wanted.
-    async fn world() -> (TcpListener, SocketAddr, Receiver<Denied>, Relay) {
+    /// A silent server, and a relay that leads to it: the listener's address is the wanted one.
+    async fn world() -> (TcpListener, SocketAddr, Receiver<RelayDenial>, Relay) {
         let outside = TcpListener::bind("127.0.0.1:0").await.expect("a listener");
         let port = outside.local_addr().expect("an address").port();
         let inside = TcpListener::bind(("127.0.0.6", port))
@@ -236,7 +240,7 @@ mod tests {
         };
         let (sender, denied) = channel(9);
         let short = Duration::from_millis(150);
-        let times = Times {
+        let times = Timeouts {
             first: short,
             answer: short,
             idle: short,
@@ -258,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_says_nothing_or_a_byte_at_a_time_is_cut_off() {
+    async fn a_client_that_sends_nothing_or_a_byte_at_a_time_is_cut_off() {
         let (outside, address, mut denied, _relay) = world().await;
         let mut silent = TcpStream::connect(address).await.expect("connected");
         assert!(is_cut(&mut silent).await);

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::network::Host;
-use crate::network::listeners::{INSIDE_V4, INSIDE_V6};
+use crate::network::listeners::{SANDBOX_IPV4, SANDBOX_IPV6};
 
-/// `198.18.0.0/15` is for benchmarks, so nothing that a program wants to reach is there. The number of a name is in the last bits.
-const FIRST_V4: u32 = INSIDE_V4.to_bits();
-const FIRST_V6: u128 = INSIDE_V6.to_bits();
-/// More names than one call needs; then the oldest gives its place up. Whoever still has its address reaches a name that is admitted too.
+/// `198.18.0.0/15` is reserved for benchmarks, so it holds nothing that a program wants to reach.
+/// The last bits are the number of a name.
+const FIRST_V4: u32 = SANDBOX_IPV4.to_bits();
+const FIRST_V6: u128 = SANDBOX_IPV6.to_bits();
+/// More names than one call needs; then the oldest gives up its number. Its address then leads to
+/// another admitted name.
 const MOST: usize = 16_384;
 
 /// Names and the addresses they were given, one of each family.
@@ -21,7 +23,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The addresses of a name.
+    /// The addresses of a name, newly assigned if it has none.
     pub(super) fn give(&mut self, name: &Host) -> (Ipv4Addr, Ipv6Addr) {
         let number = self
             .numbers
@@ -36,7 +38,7 @@ impl Names {
         )
     }
 
-    /// The name that an address was given to.
+    /// The name that has this address.
     pub(super) fn name(&self, address: IpAddr) -> Option<Host> {
         let offset = match address {
             IpAddr::V4(v4) => usize::try_from(v4.to_bits().checked_sub(FIRST_V4)?).ok()?,

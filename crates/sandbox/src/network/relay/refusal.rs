@@ -1,34 +1,35 @@
-//! What the kernel refuses by itself: ports of the namespace at which nobody listens. A socket hears the kernel's own answers to whoever tried.
+//! What the kernel itself refuses: ports of the namespace without a listener. A packet socket
+//! receives the kernel's answers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
 
 use rustix::net::{RecvFlags, recv};
 
-use super::{Denied, Shared};
+use super::{RelayDenial, RelayState};
 use crate::network::Host;
-use crate::network::listeners::{HEARD, INSIDE_V4, INSIDE_V6};
+use crate::network::listeners::{REFUSAL_BYTES, SANDBOX_IPV4, SANDBOX_IPV6};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const FOURTH: usize = 20;
 const SIXTH: usize = 40;
-/// Refusals that are looked at. The socket holds a few hundred, and more are lost.
+/// How many refusals to read. The socket buffers a few hundred; the rest is lost.
 const MOST: usize = 4096;
 
-/// A socket that hears refusals, and keeps them until they are asked for.
+/// A socket that buffers the kernel's refusals until they are read.
 #[derive(Debug)]
-pub(super) struct Hearing(Option<OwnedFd>);
+pub(super) struct RefusalSocket(Option<OwnedFd>);
 
-impl Hearing {
+impl RefusalSocket {
     pub(super) fn new(socket: Option<OwnedFd>) -> Self {
         Self(socket)
     }
 
-    /// Reports what was refused so far.
-    pub(super) fn report(&self, shared: &Shared) {
+    /// Reports the refusals so far.
+    pub(super) fn report(&self, shared: &RelayState) {
         let Some(socket) = &self.0 else { return };
-        let mut packet = [0; HEARD];
+        let mut packet = [0; REFUSAL_BYTES];
         for _ in 0..MOST {
             let Ok((_, count)) = recv(socket, &mut packet[..], RecvFlags::DONTWAIT) else {
                 return;
@@ -40,11 +41,11 @@ impl Hearing {
     }
 }
 
-impl Drop for Hearing {
-    /// Closed by a thread that may wait: the kernel takes its time until nobody can be using such a socket.
+impl Drop for RefusalSocket {
+    /// Another thread closes it: the kernel waits until no processor can be using such a socket.
     fn drop(&mut self) {
         if let Some(socket) = self.0.take() {
-            // Where there is no thread to be had, it is closed here.
+            // If no thread can be started, the socket is closed here.
             let _ = std::thread::Builder::new()
                 .name("close".into())
                 .spawn(move || drop(socket));
@@ -52,30 +53,32 @@ impl Drop for Hearing {
     }
 }
 
-fn report(address: IpAddr, port: u16, shared: &Shared) {
+fn report(address: IpAddr, port: u16, shared: &RelayState) {
     let address = address.to_canonical();
-    // Its own machine is the command's own matter.
-    if address.is_loopback() || address == INSIDE_V4 || address == INSIDE_V6 {
+    // What a command does on its own machine is its own matter.
+    if address.is_loopback() || address == SANDBOX_IPV4 || address == SANDBOX_IPV6 {
         return;
     }
     let host = shared.name(address).unwrap_or_else(|| Host::from(address));
-    // The list has the last word, so that it is said what would admit it; a port that it has is answered, but for protocols it does not know.
+    // The list decides what the report says about admitting it; a port that it has is answered for
+    // TCP.
     let why = match shared.domains.check(&host, port) {
         Err(refused) => refused.to_string(),
-        Ok(()) => "only TCP is passed on".to_owned(),
+        Ok(()) => "only TCP is relayed".to_owned(),
     };
     let shown = if address.is_ipv6() && host.address().is_some() {
         format!("[{host}]:{port}")
     } else {
         format!("{host}:{port}")
     };
-    shared.report(Denied { what: shown, why });
+    shared.report(RelayDenial { what: shown, why });
 }
 
-/// Where somebody wanted to go, by the kernel's refusal: the reset of a connection that never was, or the word that a port cannot be reached.
+/// Where a program wanted to go, from the kernel's refusal: the reset of a connection that never
+/// was, or a port-unreachable message.
 fn refused(packet: &[u8]) -> Option<(IpAddr, u16)> {
     let is_sixth = packet.first()? >> 4 == 6;
-    let (source, header, protocol) = head(packet, At::Source)?;
+    let (source, header, protocol) = head(packet, WhichAddress::Source)?;
     let rest = packet.get(header..)?;
     if protocol == TCP {
         let is_refusal = rest.get(4..8)? == [0; 4] && rest.get(13)? & 0x17 == 0x14;
@@ -84,26 +87,34 @@ fn refused(packet: &[u8]) -> Option<(IpAddr, u16)> {
     if rest.get(..2)? != if is_sixth { [1, 4] } else { [3, 3] } {
         return None;
     }
-    // The refused datagram's own head comes along.
-    let (target, header, protocol) = head(rest.get(8..)?, At::Target)?;
+    // The header of the refused datagram is included.
+    let (target, header, protocol) = head(rest.get(8..)?, WhichAddress::Target)?;
     let ports = rest.get(8 + header + 2..)?;
     (protocol == UDP && is_sixth == target.is_ipv6()).then_some((target, number(ports)?))
 }
 
-enum At {
+enum WhichAddress {
     Source,
     Target,
 }
 
-/// One address of a packet, the length of its head, and the protocol inside.
-fn head(packet: &[u8], at: At) -> Option<(IpAddr, usize, u8)> {
+/// One address of a packet, the length of its header, and the protocol inside.
+fn head(packet: &[u8], at: WhichAddress) -> Option<(IpAddr, usize, u8)> {
     let first = *packet.first()?;
     if first >> 4 == 6 {
-        let from = if matches!(at, At::Source) { 8 } else { 24 };
+        let from = if matches!(at, WhichAddress::Source) {
+            8
+        } else {
+            24
+        };
         let octets: [u8; 16] = packet.get(from..from + 16)?.try_into().ok()?;
         return Some((Ipv6Addr::from(octets).into(), SIXTH, *packet.get(6)?));
     }
-    let from = if matches!(at, At::Source) { 12 } else { 16 };
+    let from = if matches!(at, WhichAddress::Source) {
+        12
+    } else {
+        16
+    };
     let octets: [u8; 4] = packet.get(from..from + 4)?.try_into().ok()?;
     let length = usize::from(first & 0xf) * 4;
     (length >= FOURTH).then_some((Ipv4Addr::from(octets).into(), length, *packet.get(9)?))
@@ -118,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_name_where_somebody_wanted_to_go_and_other_bytes_are_nothing() {
+    fn a_refusal_names_its_destination_and_other_packets_are_ignored() {
         let mut reset = vec![
             0x45, 0, 0, 40, 0, 0, 0, 0, 64, TCP, 0, 0, 93, 184, 216, 34, 198, 18, 0, 0,
         ];

@@ -1,14 +1,15 @@
-//! A request of HTTP/1, read strictly and written anew.
+//! An HTTP/1 request, parsed strictly and written anew.
 //!
-//! A server must not read another request than the one that was judged. So whatever two readers could read differently is refused, what is
-//! sent on is written from the parts that were read, and one connection carries one request: its end is `Connection: close`, and nothing
-//! behind its body is sent on.
+//! A server must not see another request than the one that was judged. So the relay refuses
+//! whatever two parsers could read differently, writes the request from its parsed parts, and
+//! carries one request per connection: it adds `Connection: close`, and forwards nothing after the
+//! body.
 
 /// Of the lines before the body.
 pub(super) const LONGEST_HEAD: usize = 65_536;
 const MOST_HEADERS: usize = 200;
 
-/// Headers of one connection only. `Upgrade` is among them, since what follows it is no HTTP.
+/// Hop-by-hop headers. `Upgrade` is among them, because what follows it is not HTTP.
 const DROPPED: &[&str] = &[
     "connection",
     "keep-alive",
@@ -23,24 +24,24 @@ const DROPPED: &[&str] = &[
 /// The lines of a request before its body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    /// The hosts it names, with their ports: its `Host`, and that of its target when it has one.
+    /// The hosts it names, with their ports: its `Host`, and that of its target if it has one.
     pub(super) hosts: Vec<String>,
     /// How long its body is.
-    pub(super) body: Length,
-    /// The lines as they are sent on.
+    pub(super) body: BodyLength,
+    /// The lines as they are forwarded.
     pub(super) text: Vec<u8>,
 }
 
 /// How long a body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Length {
-    /// So many bytes.
+pub(super) enum BodyLength {
+    /// This many bytes.
     Bytes(u64),
-    /// In pieces that say their length.
+    /// In chunks that say their length.
     Chunked,
 }
 
-/// The length of the head with its empty line; nothing when it has not ended yet.
+/// The length of the head with its empty line; `None` if it is incomplete.
 pub(super) fn end(bytes: &[u8]) -> Option<usize> {
     bytes
         .windows(4)
@@ -48,7 +49,7 @@ pub(super) fn end(bytes: &[u8]) -> Option<usize> {
         .map(|at| at + 4)
 }
 
-/// The head of an answer, saying that the connection ends with it.
+/// The head of an answer, with `Connection: close`.
 pub(super) fn closing(head: &[u8]) -> Vec<u8> {
     let mut lines = head
         .strip_suffix(b"\r\n\r\n")
@@ -72,7 +73,7 @@ pub(super) fn closing(head: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Whether these can be the first bytes of a request, so that another protocol is refused at once.
+/// Whether a request can start with these bytes, so that other protocols are refused at once.
 pub(super) fn may_start(bytes: &[u8]) -> bool {
     let word = bytes.iter().take(20).take_while(|b| **b != b' ');
     !bytes.starts_with(b"PRI ")
@@ -81,12 +82,12 @@ pub(super) fn may_start(bytes: &[u8]) -> bool {
         && bytes.first() != Some(&b' ')
 }
 
-/// Reads a head that ends with its empty line.
+/// Parses a head that ends with its empty line.
 pub(super) fn read(bytes: &[u8]) -> Result<Head, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "its HTTP request is not plain text")?;
     let lines = text
         .strip_suffix("\r\n\r\n")
-        .ok_or("its HTTP request has no end")?;
+        .ok_or("its HTTP request is incomplete")?;
     if lines
         .replace("\r\n", "")
         .chars()
@@ -121,16 +122,16 @@ pub(super) fn read(bytes: &[u8]) -> Result<Head, &'static str> {
         return Err("its HTTP request does not have exactly one Host");
     }
     let body = match (lengths.as_slice(), codings.as_slice()) {
-        ([], []) => Length::Bytes(0),
-        ([length], []) if length.bytes().all(|b| b.is_ascii_digit()) => Length::Bytes(
+        ([], []) => BodyLength::Bytes(0),
+        ([length], []) if length.bytes().all(|b| b.is_ascii_digit()) => BodyLength::Bytes(
             length
                 .parse()
-                .map_err(|_| "its HTTP request has no readable length")?,
+                .map_err(|_| "its HTTP request has an invalid length")?,
         ),
         ([], [coding]) if version == '1' && coding.eq_ignore_ascii_case("chunked") => {
-            Length::Chunked
+            BodyLength::Chunked
         }
-        _ => return Err("its HTTP request says its length in more than one way, or not readably"),
+        _ => return Err("its HTTP request has several lengths, or an invalid one"),
     };
     head.push_str("Connection: close\r\n\r\n");
     Ok(Head {
@@ -141,7 +142,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Head, &'static str> {
 }
 
 fn request_line(line: &str) -> Result<(&str, &str, char), &'static str> {
-    let bad = "its HTTP request line cannot be read";
+    let bad = "its HTTP request line is invalid";
     let mut parts = line.split(' ');
     let (Some(method), Some(target), Some(version), None) =
         (parts.next(), parts.next(), parts.next(), parts.next())
@@ -163,7 +164,7 @@ fn request_line(line: &str) -> Result<(&str, &str, char), &'static str> {
     Ok((method, target, version))
 }
 
-/// The path of a target, and the host when it has one.
+/// The path of a target, and its host if it has one.
 fn split_target<'a>(method: &str, target: &'a str) -> Result<(String, Vec<String>), &'static str> {
     if method == "CONNECT" {
         return Err("it asks a host to connect to another (CONNECT)");
@@ -188,22 +189,22 @@ fn split_target<'a>(method: &str, target: &'a str) -> Result<(String, Vec<String
         .filter(|scheme| scheme.eq_ignore_ascii_case("http://"))
         .and_then(|_| target.get(7..))
         .map(whole)
-        .ok_or("its HTTP target cannot be read")
+        .ok_or("its HTTP target is invalid")
 }
 
 fn header(line: &str) -> Result<(&str, &str), &'static str> {
     let (name, value) = line
         .split_once(':')
-        .ok_or("its HTTP request has a line that is no header")?;
+        .ok_or("its HTTP request has a line that is not a header")?;
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    // A name with a space, and a line that goes on the one before, are read differently by different servers.
+    // Servers disagree about a space in a name and about folded lines.
     if name.is_empty() || !name.bytes().all(token) {
-        return Err("its HTTP request has a header whose name cannot be read");
+        return Err("its HTTP request has a header with an invalid name");
     }
     Ok((name, value.trim_matches([' ', '\t'])))
 }
 
-/// The size in the line before a piece of a body, without its line end.
+/// The size in the line before a chunk, without the line end.
 pub(super) fn chunk_size(line: &[u8]) -> Option<u64> {
     let digits = line.split(|b| *b == b';').next().unwrap_or_default();
     if digits.is_empty()
@@ -231,7 +232,7 @@ mod tests {
         );
         assert_eq!(
             (head.hosts, head.body),
-            (vec!["x.test".to_owned()], Length::Bytes(0))
+            (vec!["x.test".to_owned()], BodyLength::Bytes(0))
         );
         let head = read(b"GET http://x.test HTTP/1.0\r\nhost: y.test\r\nContent-Length: 3\r\n\r\n")
             .expect("a request");
@@ -239,7 +240,7 @@ mod tests {
             (head.hosts, head.body),
             (
                 vec!["x.test".to_owned(), "y.test".to_owned()],
-                Length::Bytes(3)
+                BodyLength::Bytes(3)
             )
         );
         assert!(head.text.starts_with(b"GET / HTTP/1.0\r\n"));

@@ -1,4 +1,4 @@
-//! Name service over UDP and TCP.
+//! DNS over UDP and TCP.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -9,17 +9,17 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
 
-use super::dns::{self, Answer, Asked};
-use super::{Denied, Shared, datagram};
-use crate::network::Refused;
+use super::dns::{self, Answer, QuestionName};
+use super::{RelayDenial, RelayState, datagram};
+use crate::network::HostRefusal;
 use crate::network::host::quoted;
-use crate::network::listeners::INSIDE_NAME;
+use crate::network::listeners::SANDBOX_HOSTNAME;
 
 const LONGEST: usize = 4096;
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Answers datagrams for as long as the relay lives.
-pub(super) async fn datagrams(socket: UdpSocket, shared: &Shared) {
+/// Answers datagrams until the relay is dropped.
+pub(super) async fn datagrams(socket: UdpSocket, shared: &RelayState) {
     let mut buffer = vec![0; LONGEST];
     loop {
         let received = socket
@@ -30,22 +30,22 @@ pub(super) async fn datagrams(socket: UdpSocket, shared: &Shared) {
         match received {
             Ok((count, mut envelope)) => {
                 if let Some(reply) = answer(buffer.get(..count).unwrap_or_default(), shared) {
-                    // An answer that cannot be sent is one that got lost: who asked will ask again.
+                    // A lost answer is no harm: the client asks again.
                     let _ = datagram::send(socket.as_fd(), &reply, &mut envelope);
                 }
             }
-            // An error of the socket belongs to an earlier datagram; the next one is another matter.
+            // A socket error belongs to an earlier datagram; the next one may work.
             Err(_) => tokio::time::sleep(Duration::from_millis(1)).await,
         }
     }
 }
 
 /// Answers the questions of one connection.
-pub(super) async fn stream(mut client: TcpStream, shared: &Shared) {
+pub(super) async fn stream(mut client: TcpStream, shared: &RelayState) {
     while let Ok(Ok(())) = timeout(IDLE, question(&mut client, shared)).await {}
 }
 
-async fn question(client: &mut TcpStream, shared: &Shared) -> io::Result<()> {
+async fn question(client: &mut TcpStream, shared: &RelayState) -> io::Result<()> {
     let mut bytes = vec![0; usize::from(client.read_u16().await?)];
     client.read_exact(&mut bytes).await?;
     let reply = answer(&bytes, shared).ok_or(io::ErrorKind::InvalidData)?;
@@ -55,35 +55,35 @@ async fn question(client: &mut TcpStream, shared: &Shared) -> io::Result<()> {
     client.write_all(&reply).await
 }
 
-fn answer(message: &[u8], shared: &Shared) -> Option<Vec<u8>> {
+fn answer(message: &[u8], shared: &RelayState) -> Option<Vec<u8>> {
     dns::answer(message, |asked| lookup(asked, shared))
 }
 
-fn lookup(asked: &Asked, shared: &Shared) -> Answer {
+fn lookup(asked: &QuestionName, shared: &RelayState) -> Answer {
     let denied = match asked {
         Ok(host) if shared.domains.knows(host) => {
             let (v4, v6) = shared.give(host);
             return Answer::Known(v4, v6);
         }
-        // Whoever asks for its own machine means itself.
+        // A program that asks for its own machine means itself.
         Ok(host)
             if host
                 .name()
-                .is_some_and(|name| [INSIDE_NAME, "localhost"].contains(&name)) =>
+                .is_some_and(|name| [SANDBOX_HOSTNAME, "localhost"].contains(&name)) =>
         {
             return Answer::Known(Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
         }
-        // Nobody means to reach anything by asking for the name of an address.
+        // Reverse lookups do not mean to reach anything.
         Ok(host) if host.name().is_some_and(|name| name.ends_with(".arpa")) => {
             return Answer::Unknown;
         }
-        Ok(host) => Denied {
+        Ok(host) => RelayDenial {
             what: host.to_string(),
-            why: Refused::Host { host: host.clone() }.to_string(),
+            why: HostRefusal::Host { host: host.clone() }.to_string(),
         },
-        Err(text) => Denied {
+        Err(text) => RelayDenial {
             what: quoted(text),
-            why: "it is the name of no host".to_owned(),
+            why: "it is not a host name".to_owned(),
         },
     };
     shared.report(denied);

@@ -1,35 +1,32 @@
 //! What this machine offers, found by trying each layer once.
 
-use super::files::identity::{Change, Identity};
-use super::files::landlock::{self, ALONE, INSIDE, SCOPES};
+use super::files::identity::{Identity, UserChange};
+use super::files::landlock::{self, FIRST_WITH_SCOPES, OLDEST_ALONE, OLDEST_IN_NAMESPACES};
 use super::files::mount_tree;
 use super::files::view::View;
-use super::helper::layout::{ENDED, FAILED, Word};
+use super::helper::layout::{ENDED, FAILED};
 use super::helper::programs::{
-    BECOMING, Parts, Room, command, namespaces, no_namespaces, with_namespaces, without_namespaces,
+    BECOMING, CommandSpec, ContainerInputs, command, namespaces, no_namespaces, with_namespaces,
+    without_namespaces,
 };
-use super::helper::start::{Helper, Made, Streams};
+use super::helper::start::{CommandStreams, Helper, ReadyReport};
 use super::leftovers::pending;
 use super::limits::cgroup::Cgroups;
-use super::limits::rlimit::Held;
-use super::protect::Protected;
+use super::protect::ProtectedFiles;
 use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
 use crate::process::child::null;
-use crate::tier::{Layer, Mechanism, Report, Tier};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::Timespec;
-use rustix::io::retry_on_intr;
+use crate::tier::{LayerReport, Mechanism, SandboxReport, Tier};
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What was found.
 pub(super) struct Findings {
-    pub(super) report: Report,
+    pub(super) report: SandboxReport,
     pub(super) landlock: i32,
     pub(super) cgroups: Cgroups,
 }
@@ -40,36 +37,39 @@ struct Failure {
     cause: io::Error,
 }
 
-/// Not a step that failed, but why none was taken.
+/// Not a failed step, but why none was tried.
 const NEEDS_LANDLOCK: &str =
-    "not tried, because nothing runs without namespaces and without such a Landlock";
+    "not tried: without namespaces and without a recent Landlock nothing runs";
 
-/// Where root is root of a user namespace that has nobody else.
-const UNMAPPED: &str = "this user namespace has no user but root: give it more of them (`unshare --map-auto`), or run outside of it";
+/// Root is root only in a user namespace without any other user.
+const UNMAPPED: &str = "this user namespace has only root: map more users into it (`unshare --map-auto`), or run outside it";
 
-/// What root does for a command that will be somebody else.
+/// What root does for a command that will run as another user.
 const OPENING: &str = "opening files for another user";
 
-/// Where root is root of a user namespace only, and the mounts belong to another; or of a container, and has not all of its rights.
-const NOT_ITS_MOUNTS: &str = "root has no right over the mounts here: run it as an ordinary user, or below `unshare --mount`";
+/// Root is root only in a user namespace while the mounts belong to another one; or in a container
+/// without all of root's capabilities.
+const NOT_ITS_MOUNTS: &str =
+    "root may not change the mounts here: run as an ordinary user, or under `unshare --mount`";
 
-/// The same for the second best, while the best may be there again in a moment.
-const NOT_TRIED: &str = "not tried, because namespaces are missing only for the moment";
+/// The same for tier B, while tier A may work again in a moment.
+const NOT_TRIED: &str = "not tried: namespaces are only unavailable for the moment";
 
-/// `at_most` is the best tier that is wanted.
+/// Finds the best tier up to `at_most`.
 pub(super) fn find(at_most: Tier) -> Findings {
     let cgroups = Cgroups::find();
     pending::remove_stale(&cgroups);
     let (landlock, landlock_layer) = try_landlock();
     let no_landlock = || Err(failure(NEEDS_LANDLOCK, libc::EOPNOTSUPP));
     let namespaces = attempt(landlock, Tier::A);
-    // In namespaces the same filter was just installed; whether there can be a place without them matters only where it is used.
+    // In namespaces the same filter was just installed; whether a container without them works
+    // matters only if it will be used.
     let filter = match &namespaces {
         Ok(()) if at_most == Tier::A => Ok(()),
         Err(failure) if at_most == Tier::A && may_pass(failure) => {
             Err(self::failure(NOT_TRIED, libc::EAGAIN))
         }
-        _ if landlock >= ALONE => try_without_namespaces(landlock),
+        _ if landlock >= OLDEST_ALONE => try_without_namespaces(landlock),
         _ => no_landlock(),
     };
     let tier = match (&namespaces, &filter, at_most) {
@@ -85,33 +85,14 @@ pub(super) fn find(at_most: Tier) -> Findings {
         limits_layer(&cgroups),
     ];
     Findings {
-        report: Report { tier, layers },
+        report: SandboxReport { tier, layers },
         landlock,
         cgroups,
     }
 }
 
-/// What a helper says next; `None` when it says nothing more, an error when it does not for long.
-fn told(helper: &mut Helper) -> io::Result<Option<[u8; size_of::<Word>()]>> {
-    const LONG: Timespec = Timespec {
-        tv_sec: 10,
-        tv_nsec: 0,
-    };
-    let heard = retry_on_intr(|| {
-        poll(
-            &mut [PollFd::new(&helper.status, PollFlags::IN)],
-            Some(&LONG),
-        )
-    })?;
-    if heard == 0 {
-        return Err(io::ErrorKind::TimedOut.into());
-    }
-    let mut word = [0; size_of::<Word>()];
-    Ok(helper.status.read_exact(&mut word).is_ok().then_some(word))
-}
-
-/// Whether a step failed for want of something that comes and goes, which says nothing about the machine. What is weaker must not be chosen for it:
-/// somebody else may have brought it about.
+/// Whether a step failed for lack of something that comes and goes, which says nothing about the
+/// machine. It must not lead to a weaker tier: an attacker may have caused it.
 fn may_pass(failure: &Failure) -> bool {
     let code = failure.cause.raw_os_error();
     let passing = [
@@ -123,14 +104,14 @@ fn may_pass(failure: &Failure) -> bool {
         libc::ENOBUFS,
         libc::EPIPE,
     ];
-    // As many namespaces as there may be, which others have now.
+    // Other processes use as many namespaces as there may be.
     let is_crowded = code == Some(libc::ENOSPC) && !has_no_namespaces();
     is_crowded
         || failure.cause.kind() == io::ErrorKind::TimedOut
         || code.is_some_and(|code| passing.contains(&code))
 }
 
-/// Whether somebody said that there shall be none.
+/// Whether the administrator disabled namespaces.
 fn has_no_namespaces() -> bool {
     let is_none = |kind: &&str| {
         fs::read_to_string(format!("/proc/sys/user/max_{kind}_namespaces"))
@@ -141,8 +122,8 @@ fn has_no_namespaces() -> bool {
         .any(is_none)
 }
 
-/// The first layer that is missing, as a sentence.
-pub(super) fn why_not(report: &Report) -> String {
+/// The missing layers, as a sentence.
+pub(super) fn why_not(report: &SandboxReport) -> String {
     let missing: Vec<String> = report
         .layers
         .iter()
@@ -160,7 +141,7 @@ pub(super) fn why_not(report: &Report) -> String {
         })
         .collect();
     if missing.is_empty() {
-        "the sandbox was set to none, which runs nothing".into()
+        "the sandbox was set to none, so nothing runs".into()
     } else {
         missing.join("; ")
     }
@@ -173,99 +154,77 @@ fn failure(step: &'static str, code: i32) -> Failure {
     }
 }
 
-fn try_landlock() -> (i32, Layer) {
-    let name = "landlock";
-    let layer = |works, detail, fix: Option<&str>| Layer {
+fn layer(name: &'static str, works: bool, detail: String, fix: Option<String>) -> LayerReport {
+    LayerReport {
         name,
         works,
         detail,
-        fix: fix.map(str::to_owned),
-    };
-    match landlock::version() {
-        Ok(version @ ALONE..) if version >= SCOPES => (
-            version,
-            layer(
-                true,
-                format!("version {version}: files, signals, abstract sockets"),
-                None,
-            ),
-        ),
-        Ok(version @ ALONE..) => (
-            version,
-            layer(
-                true,
-                format!("version {version}: files"),
-                Some("a kernel from 6.12 on also keeps signals inside"),
-            ),
-        ),
-        Ok(version) => {
-            let use_of_it = if version >= INSIDE {
-                "only around what namespaces close"
-            } else {
-                "of no use, as it lets nothing be moved between folders"
-            };
-            let detail =
-                format!("version {version} cannot keep files from being truncated: {use_of_it}");
-            (
-                version,
-                layer(false, detail, Some("use a kernel from 6.2 on")),
-            )
-        }
-        Err(cause) if cause.raw_os_error() == Some(libc::EOPNOTSUPP) => (
-            0,
-            layer(
-                false,
-                "it is built in but switched off".into(),
-                Some("add `landlock` to the kernel's `lsm=` boot parameter"),
-            ),
-        ),
-        Err(cause) if cause.raw_os_error() == Some(libc::ENOSYS) => (
-            0,
-            layer(
-                false,
-                "this kernel has none, or the container refuses it".into(),
-                Some(
-                    "use a kernel from 6.2 on built with CONFIG_SECURITY_LANDLOCK, and a container profile that allows landlock_create_ruleset",
-                ),
-            ),
-        ),
-        Err(cause) => (
-            0,
-            layer(
-                false,
-                cause.to_string(),
-                Some("allow landlock_create_ruleset in the container's seccomp profile"),
-            ),
-        ),
+        fix,
     }
 }
 
-fn namespaces_layer(tried: Result<(), Failure>) -> Layer {
+fn try_landlock() -> (i32, LayerReport) {
+    let found = landlock::version();
+    let (works, detail, fix) = match &found {
+        Ok(version) if *version >= FIRST_WITH_SCOPES => {
+            let detail = format!("version {version}: files, signals, abstract sockets");
+            (true, detail, None)
+        }
+        Ok(version) if *version >= OLDEST_ALONE => {
+            let fix = "Linux 6.12 or newer also keeps signals inside";
+            (true, format!("version {version}: files"), Some(fix))
+        }
+        Ok(version) => {
+            let use_of_it = if *version >= OLDEST_IN_NAMESPACES {
+                "only useful in addition to namespaces"
+            } else {
+                "useless, because it forbids all moves between folders"
+            };
+            let detail = format!("version {version} cannot prevent truncating files: {use_of_it}");
+            (false, detail, Some("use Linux 6.2 or newer"))
+        }
+        Err(cause) => {
+            let (detail, fix) = match cause.raw_os_error() {
+                Some(libc::EOPNOTSUPP) => (
+                    "it is built in but switched off".into(),
+                    "add `landlock` to the kernel's `lsm=` boot parameter",
+                ),
+                Some(libc::ENOSYS) => (
+                    "this kernel has no Landlock, or the container forbids it".into(),
+                    "use Linux 6.2 or newer built with CONFIG_SECURITY_LANDLOCK, and a container profile that allows landlock_create_ruleset",
+                ),
+                _ => (
+                    cause.to_string(),
+                    "allow landlock_create_ruleset in the container's seccomp profile",
+                ),
+            };
+            (false, detail, Some(fix))
+        }
+    };
+    let report = layer("landlock", works, detail, fix.map(str::to_owned));
+    (found.unwrap_or(0), report)
+}
+
+fn namespaces_layer(tried: Result<(), Failure>) -> LayerReport {
     let name = "namespaces";
     match tried {
-        Ok(()) => Layer {
-            name,
-            works: true,
-            detail: "user, mount, pid, network, ipc and host name".into(),
-            fix: None,
-        },
+        Ok(()) => {
+            let detail = "user, mount, pid, network, ipc and host name";
+            layer(name, true, detail.into(), None)
+        }
         Err(failure) => {
             let fix = if may_pass(&failure) {
-                "something was short for the moment: try again".into()
+                "a resource is exhausted for the moment: try again".into()
             } else {
                 fix_for(failure.step, &failure.cause)
             };
-            Layer {
-                name,
-                works: false,
-                detail: format!("{}: {}", failure.step, failure.cause),
-                fix: Some(fix),
-            }
+            let detail = format!("{}: {}", failure.step, failure.cause);
+            layer(name, false, detail, Some(fix))
         }
     }
 }
 
-/// What to do about namespaces that cannot be made.
+/// How to get namespaces to work.
 fn fix_for(step: &str, cause: &io::Error) -> String {
     let setting = |path: &str| {
         fs::read_to_string(path)
@@ -273,7 +232,7 @@ fn fix_for(step: &str, cause: &io::Error) -> String {
             .map(|text| text.trim().to_owned())
     };
     if setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
-        return "Ubuntu's AppArmor refuses them: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for this program with `userns,`".into();
+        return "Ubuntu's AppArmor forbids them: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for this program with `userns,`".into();
     }
     if setting("/proc/sys/user/max_user_namespaces").as_deref() == Some("0") {
         return "`sysctl user.max_user_namespaces=10000`".into();
@@ -290,11 +249,11 @@ fn fix_for(step: &str, cause: &io::Error) -> String {
         return "the container covers parts of /proc: run it with `--security-opt systempaths=unconfined`".into();
     }
     match cause.raw_os_error() {
-        Some(libc::ENOSYS) => "this kernel is too old: 5.12 or later is needed for namespaces, 6.2 where there are none".into(),
+        Some(libc::ENOSYS) => "this kernel is too old: namespaces need 5.12 or newer, and Landlock alone needs 6.2".into(),
         Some(libc::EPERM | libc::EACCES) if is_container() => {
-            "the container's seccomp profile refuses them: `--security-opt seccomp=unconfined`, or a profile that allows unshare, mount, open_tree, move_mount and mount_setattr".into()
+            "the container's seccomp profile forbids them: `--security-opt seccomp=unconfined`, or a profile that allows unshare, mount, open_tree, move_mount and mount_setattr".into()
         }
-        _ => "user namespaces have to be allowed for this user".into(),
+        _ => "allow user namespaces for this user".into(),
     }
 }
 
@@ -306,57 +265,33 @@ fn is_container() -> bool {
     seccomp || Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists()
 }
 
-fn filter_layer(tried: Result<(), Failure>) -> Layer {
+fn filter_layer(tried: Result<(), Failure>) -> LayerReport {
     let name = "seccomp";
     match tried {
-        Ok(()) => Layer {
-            name,
-            works: true,
-            detail: "a filter for system calls; in tier B also what keeps the network away".into(),
-            fix: None,
-        },
+        Ok(()) => {
+            let detail = "a system call filter; in tier B it also blocks the network";
+            layer(name, true, detail.into(), None)
+        }
         Err(Failure {
             step: step @ (NEEDS_LANDLOCK | NOT_TRIED),
             ..
-        }) => Layer {
-            name,
-            works: false,
-            detail: step.into(),
-            fix: None,
-        },
-        Err(Failure {
-            step: BECOMING,
-            cause,
-        }) => Layer {
-            name,
-            works: false,
-            detail: format!("{BECOMING}: {cause}"),
-            fix: Some(UNMAPPED.into()),
-        },
+        }) => layer(name, false, step.into(), None),
         Err(Failure { step, cause }) => {
-            let fix = Some(
-                "a kernel with CONFIG_SECCOMP_FILTER and CONFIG_PROC_CHILDREN is needed".into(),
-            );
-            Layer {
-                name,
-                works: false,
-                detail: format!("{step}: {cause}"),
-                fix,
-            }
+            let fix = match step {
+                BECOMING => UNMAPPED,
+                _ => "a kernel with CONFIG_SECCOMP_FILTER and CONFIG_PROC_CHILDREN is needed",
+            };
+            layer(name, false, format!("{step}: {cause}"), Some(fix.into()))
         }
     }
 }
 
-fn limits_layer(cgroups: &Cgroups) -> Layer {
+fn limits_layer(cgroups: &Cgroups) -> LayerReport {
     let (memory, processes) = (cgroups.memory(), cgroups.processes());
     let works = memory != Mechanism::Rlimit;
     let fix = "start the harness in a cgroup that is delegated to it with memory and pids enabled below (`systemd-run --user --scope -p Delegate=yes`)";
-    Layer {
-        name: "cgroups",
-        works,
-        detail: format!("memory by {memory}, processes by {processes}"),
-        fix: (!works).then(|| fix.into()),
-    }
+    let detail = format!("memory by {memory}, processes by {processes}");
+    layer("cgroups", works, detail, (!works).then(|| fix.into()))
 }
 
 fn try_without_namespaces(version: i32) -> Result<(), Failure> {
@@ -366,43 +301,45 @@ fn try_without_namespaces(version: i32) -> Result<(), Failure> {
     attempt(version, Tier::B)
 }
 
-/// Goes all the way to starting a program that does not exist inside, which is the one failure that means success.
+/// Goes all the way to starting a program that does not exist inside, which is the one failure that
+/// means success.
 fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
+    const LONG: Duration = Duration::from_secs(10);
     let plan = trivial_plan();
     let failed = |step| move |cause| Failure { step, cause };
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
     let view =
-        View::new(&plan, &identity, &[], &Protected::default(), Tier::A).map_err(|error| {
+        View::new(&plan, &identity, &[], &ProtectedFiles::default(), Tier::A).map_err(|error| {
             Failure {
                 step: "the view",
                 cause: io::Error::other(error.to_string()),
             }
         })?;
-    let room = Room {
+    let room = ContainerInputs {
         plan: &plan,
         identity,
         trees: &[],
         landlock: Some((version, Vec::new())),
     };
-    let parts = Parts {
+    let parts = CommandSpec {
         program: Path::new("/proc/does-not-exist"),
         name: OsStr::new("probe"),
         args: &[],
         folder: Path::new("/"),
         environment: Vec::new(),
         limits: &plan.limits,
-        held: Held { memory: true },
+        memory: Mechanism::Cgroup2,
         others: 1 << 20,
-        is_ruled: version >= INSIDE,
+        is_ruled: version >= OLDEST_IN_NAMESPACES,
         profile: None,
         class: None,
         priority: None,
         time_left: plan.limits.deadline,
     };
-    if tier == Tier::A && identity.change != Change::None {
-        mount_tree::open(&plan.files.workspace).map_err(failed(OPENING))?;
+    if tier == Tier::A && identity.change != UserChange::None {
+        mount_tree::clone_mounts(&plan.files.workspace).map_err(failed(OPENING))?;
     }
-    let (ground, place) = if tier == Tier::A {
+    let (namespaces, place) = if tier == Tier::A {
         (namespaces(&identity, None), with_namespaces(&room, &view))
     } else {
         (no_namespaces(&identity), without_namespaces(&room))
@@ -421,25 +358,22 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
             .map(OwnedFd::from)
             .map_err(failed("/dev/null"))
     };
-    let streams = Streams {
+    let streams = CommandStreams {
         stdin: null()?,
         stdout: null()?,
         stderr: null()?,
     };
-    let mut helper = Helper::start(&ground).map_err(set_up)?;
+    let mut helper = Helper::start(&namespaces).map_err(set_up)?;
     helper
-        .place(&place, &[], Made::Unsaid)
-        .and_then(|()| helper.command(&command, &streams))
+        .make_container(&place, &[], ReadyReport::Unwanted)
+        .and_then(|()| helper.start_command(&command, &streams))
         .map_err(set_up)?;
-    let number = |word: &[u8], at: usize| {
-        u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]])
-    };
-    // Not to its end: taking namespaces apart takes longer than making them, and nobody has to wait for that.
-    while let Some(word) = told(&mut helper).map_err(failed("the helper"))? {
-        match number(&word, 0) {
+    // It does not wait for the end: tearing namespaces down takes longer than making them.
+    while let Some(report) = helper.next_report(LONG).map_err(failed("the helper"))? {
+        match report.kind {
             FAILED => {
-                let (step, code) = (number(&word, 4) as usize, number(&word, 8).cast_signed());
-                let step = step_name([&ground, &place, &command], step);
+                let (step, code) = (report.first as usize, report.second.cast_signed());
+                let step = step_name([&namespaces, &place, &command], step);
                 let expected = [libc::ENOENT, libc::EACCES];
                 return if step == START && expected.contains(&code) {
                     Ok(())
@@ -491,7 +425,7 @@ mod tests {
     #[test]
     fn what_is_short_for_the_moment_makes_nothing_weaker() {
         let passes = |code: i32| may_pass(&failure("namespaces", code));
-        // The helper was killed; as many namespaces as there may be are in use.
+        // The helper was killed; all namespaces are in use.
         assert!(passes(libc::EPIPE) && passes(libc::EMFILE) && passes(libc::EAGAIN));
         assert_eq!(passes(libc::ENOSPC), !has_no_namespaces());
         assert!(!passes(libc::EPERM) && !passes(libc::ENOSYS) && !passes(libc::EINVAL));

@@ -1,25 +1,25 @@
-//! What the kernel holds a command to, for the result.
+//! What the kernel enforces for a command, for its result.
 
-use super::files::identity::{Change, Identity};
+use super::files::identity::{Identity, UserChange};
 use super::files::landlock;
 use super::limits::cgroup::Group;
 use super::limits::memory;
-use super::sandbox::Shared;
+use super::sandbox::SandboxState;
 use crate::plan::{Network, Plan};
-use crate::tier::{Enforced, Mechanism, Tier};
+use crate::tier::{Enforcement, Mechanism, Tier};
 
-/// `weaker` is what is known already to be weaker than it should be.
+/// `weaker` lists what is already known to be weaker than it should be.
 pub(super) fn enforced(
-    shared: &Shared,
+    shared: &SandboxState,
     plan: &Plan,
     identity: &Identity,
     group: &Group,
     mut weaker: Vec<String>,
-) -> Enforced {
+) -> Enforcement {
     let tier = shared.tier;
     let asks_network = matches!(&plan.network, Network::Allowed(domains) if !domains.is_empty());
     let network = match tier {
-        Tier::A if asks_network && shared.serve.is_some() => "relay",
+        Tier::A if asks_network && shared.relay.is_some() => "relay",
         Tier::A => "namespace",
         Tier::B => "seccomp",
         Tier::None => "none",
@@ -31,36 +31,37 @@ pub(super) fn enforced(
         );
     }
     if tier == Tier::B {
-        weaker.push(
-            "no private /tmp: TMPDIR is a folder of its own, without a bound on its size".into(),
-        );
-        weaker.push("nothing new can be made at the top of the workspace or in `.git`, because names there govern calls".into());
-        if identity.change == Change::Nobody {
-            weaker.push("the workspace is root's, and the command is not: it writes only what everybody may".into());
+        weaker.push("no private /tmp: TMPDIR is a separate folder without a size limit".into());
+        weaker.push("nothing new can be created at the top of the workspace or in `.git`, because some names there are protected".into());
+        if identity.change == UserChange::Nobody {
+            weaker.push("root owns the workspace, and the command is not root: it can write only what every user may".into());
         } else {
-            weaker.push("modes and times of files of the same user can be changed, also outside the workspace".into());
+            weaker.push("the command can change modes and times of its user's files, even outside the workspace".into());
         }
-        if shared.landlock < landlock::SCOPES {
-            weaker.push("processes of the same user can be signalled: this kernel's Landlock is too old to keep signals inside".into());
+        if shared.landlock < landlock::FIRST_WITH_SCOPES {
+            weaker.push("the command can signal other processes of its user: this kernel's Landlock is too old to prevent that".into());
         }
     }
     if tier == Tier::A && !shared.has_rules() {
-        weaker.push("files are kept by namespaces alone: this kernel has no Landlock, or one that is too old".into());
+        weaker.push(
+            "only namespaces protect files: this kernel has no Landlock, or one that is too old"
+                .into(),
+        );
     }
     if tier == Tier::None {
         weaker.push("the sandbox is turned off".into());
     }
     if group.memory == Mechanism::Rlimit {
         let together = if memory::can_look() {
-            "only looked at ten times a second"
+            "only measured ten times a second"
         } else {
             "not limited"
         };
         weaker.push(format!(
-            "memory is limited for each process; that of all together is {together}"
+            "memory is limited per process; the total is {together}"
         ));
     }
-    Enforced {
+    Enforcement {
         tier,
         files: match tier {
             Tier::A if shared.has_rules() => "namespaces, landlock",

@@ -3,41 +3,41 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a command was not run. Nothing of it was.
+/// Why a command was not run. Nothing of it ran.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// This machine cannot contain it.
     #[error("commands cannot be contained here: {0}")]
     NoSandbox(String),
     /// There is no such program.
-    #[error("there is no program `{program}` {place}")]
+    #[error("program `{program}` not found: {why}")]
     NotFound {
-        /// As it was given.
+        /// As given.
         program: String,
-        /// Where it was looked for.
-        place: &'static str,
+        /// Why it is not found.
+        why: &'static str,
     },
-    /// What has that name is no program.
+    /// The file is not a program.
     #[error("`{program}` cannot be executed: {why}")]
     NotExecutable {
-        /// As it was given.
+        /// As given.
         program: String,
         /// What it is instead.
         why: &'static str,
     },
     /// The plan does not list the program.
-    #[error("`{program}` is `{real}`, which is not among the programs that may be executed here", real = .real.display())]
+    #[error("`{program}` is `{real}`, which is not an allowed program", real = .real.display())]
     NotAllowed {
-        /// As it was given.
+        /// As given.
         program: String,
-        /// What it is.
+        /// The real path.
         real: PathBuf,
     },
-    /// The folder it should start in is not one it may use.
-    #[error("`{path}` is no folder a command may start in: the workspace, places the plan names, and `/tmp` are", path = .0.display())]
+    /// The command may not start in this folder.
+    #[error("a command may not start in `{path}`; it may start in the workspace, in places the plan names, and in `/tmp`", path = .0.display())]
     BadFolder(PathBuf),
-    /// A text that no process can be given.
-    #[error("{0} has a null character in it")]
+    /// A text that cannot be passed to a process.
+    #[error("{0} contains a null character")]
     NullCharacter(&'static str),
     /// The plan names a place that cannot be used.
     #[error("the plan's {what} `{path}` cannot be used: {cause}", path = .path.display())]
@@ -46,7 +46,7 @@ pub enum SandboxError {
         what: &'static str,
         /// The place.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
     /// The program could not be started inside.
@@ -54,15 +54,15 @@ pub enum SandboxError {
     Start {
         /// The real program.
         program: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
-    /// Containing it failed at one step.
+    /// A step of the set-up failed.
     #[error("cannot contain a command ({step}): {cause}")]
     SetUp {
         /// Which step.
         step: &'static str,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
 }

@@ -1,10 +1,12 @@
 //! Commands of tools, contained by the kernel.
 //!
-//! A command is started by way of a tiny helper (`helper/`) that follows three blocks of system calls filled in here ([`block`], [`script`]):
-//! one makes the namespaces ([`ground`]) while the workspace is looked at, one makes the place in them, and one starts the command there. What
-//! they say comes from the plan ([`prepare`]): [`view`] the files, [`landlock`]
-//! and [`filter`] the rights, [`limit`], [`cgroup`], [`crowd`] and [`memory`] the limits, [`net`] the network. Places can be made ahead: [`ready`]. [`watch`] reads
-//! what the command says, and ends it.
+//! Every command starts as a tiny helper ([`helper`]) that executes three blocks of system calls
+//! filled in here: one makes the namespaces ([`namespaces`]) while the harness looks at the
+//! workspace, one makes the container in them, and one starts the command there. The plan decides
+//! what they contain ([`prepare`]): which files the command sees ([`files`]), how much it may use
+//! ([`limits`]), and what it must not change ([`protect`]). Containers can be made ahead
+//! ([`warm`]). [`watch`] reads the output of the command ([`output`]) and ends it; [`leftovers`]
+//! removes what it leaves.
 
 mod detect;
 mod enforced;
@@ -21,7 +23,7 @@ mod sandbox;
 mod warm;
 mod watch;
 
-use crate::tier::Enforced;
+use crate::tier::Enforcement;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::PathBuf;
@@ -29,21 +31,22 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 pub use error::SandboxError;
-pub use helper::network::{Guard, Serve};
-pub use leftovers::pending::{last_call, settle};
-pub use output::text::shown;
+pub use helper::network::{RunningRelay, StartRelay};
+pub use leftovers::pending::{announce_last_call, wait_for_cleanup};
+pub use output::text::printable;
 pub use sandbox::Sandbox;
 
 /// What to run.
 #[derive(Debug)]
 pub struct Command {
-    /// A path, or a name that is looked for in the `PATH` of the plan's environment.
+    /// A path, or a name to look up in the `PATH` of the plan's environment.
     pub program: OsString,
     /// Its arguments, without its name.
     pub args: Vec<OsString>,
-    /// Where it starts: the workspace, or a folder in it, in a readable or a writable place, or in `/tmp`.
+    /// Where it starts: the workspace, or a folder in it, in a readable or writable place, or in
+    /// `/tmp`. Defaults to the workspace.
     pub cwd: Option<PathBuf>,
-    /// What it reads.
+    /// Its input.
     pub stdin: Stdin,
     /// Where its output goes.
     pub output: Output,
@@ -52,7 +55,7 @@ pub struct Command {
 }
 
 impl Command {
-    /// A command in the workspace that reads nothing and whose output is kept.
+    /// A command in the workspace without input, whose output is captured.
     pub fn new(
         program: impl Into<OsString>,
         args: impl IntoIterator<Item = impl Into<OsString>>,
@@ -69,27 +72,27 @@ impl Command {
     }
 }
 
-/// What a command reads.
+/// The input of a command.
 #[derive(Debug)]
 pub enum Stdin {
     /// Nothing.
     Empty,
     /// These bytes.
     Bytes(Vec<u8>),
-    /// What comes, until the sender is dropped.
+    /// Chunks, until the sender is dropped.
     Stream(mpsc::Receiver<Vec<u8>>),
 }
 
 /// Where the output of a command goes.
 #[derive(Debug)]
 pub enum Output {
-    /// Into [`Finished`], as text.
+    /// Into [`CommandOutcome`], as text.
     Capture,
-    /// To a receiver, as it comes. No bound but the receiver's.
+    /// To a receiver, chunk by chunk. Only the receiver limits it.
     Stream(mpsc::Sender<(Stream, Vec<u8>)>),
 }
 
-/// One of the two ways out.
+/// An output stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -98,20 +101,20 @@ pub enum Stream {
     Err,
 }
 
-/// A command that ended, and everything it started with it.
+/// A command that ended, with everything it started.
 #[derive(Debug)]
-pub struct Finished {
-    /// How.
+pub struct CommandOutcome {
+    /// How it ended.
     pub end: End,
-    /// What it said.
-    pub stdout: Captured,
-    /// What it complained about.
-    pub stderr: Captured,
+    /// Its standard output.
+    pub stdout: CapturedOutput,
+    /// Its standard error.
+    pub stderr: CapturedOutput,
     /// How long it took.
     pub duration: Duration,
     /// What the kernel enforced.
-    pub enforced: Enforced,
-    /// What was refused or stopped, where that is known.
+    pub enforced: Enforcement,
+    /// What was refused or stopped, as far as known.
     pub denials: Vec<Denial>,
 }
 
@@ -122,34 +125,35 @@ pub enum End {
     Exited(i32),
     /// By a signal.
     Signalled(i32),
-    /// Its time was up.
+    /// It reached its deadline.
     TimedOut,
-    /// The caller no longer wanted it.
+    /// Its caller cancelled it.
     Cancelled,
-    /// It said more than it may.
+    /// It wrote too much output.
     Flooded,
-    /// It used more memory than it may.
+    /// It used too much memory.
     OutOfMemory,
-    /// It used more processor time than it may.
+    /// It used too much processor time.
     OutOfTime,
-    /// A file that governs calls was made or replaced while it ran.
+    /// A protected file was created or replaced while it ran.
     Protected,
 }
 
 /// One stream of output.
 #[derive(Debug, Default)]
-pub struct Captured {
-    /// Its start and its end, with a note between them about what is missing. Valid text without terminal escapes.
+pub struct CapturedOutput {
+    /// Its start and its end, with a note between them about the missing part. Valid text without
+    /// terminal escapes.
     pub text: String,
-    /// Whether something is missing.
+    /// Whether a part is missing.
     pub truncated: bool,
-    /// How much there was.
+    /// Its full length.
     pub bytes: u64,
-    /// When something is missing: all of it, as it came, in a file without a name. It is read from its start.
+    /// If a part is missing: all of it, as written, in an unnamed file, rewound.
     pub spill: Option<File>,
 }
 
-/// What refuses or stops something.
+/// What refused or stopped something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DenialLayer {
     /// The relay that answers the connections of commands.

@@ -1,27 +1,28 @@
-//! What a place stands on: who the command will be, and its namespaces.
+//! The namespaces of a container, and the user its command runs as.
 //!
-//! That is known before anybody has looked at the workspace. So the helper of a command for which no place waits is started first, and makes
-//! the namespaces, which takes the kernel longest, while the rest is found out.
+//! Both are known before anything looks at the workspace. So a command without a container that
+//! waits for it starts its helper first, which makes the namespaces, the slowest part, while the
+//! harness prepares the rest.
 
 use super::SandboxError;
-use super::files::identity::{Change, Identity};
-use super::helper::block::Filled;
-use super::helper::network::Ports;
+use super::files::identity::{Identity, UserChange};
+use super::helper::block::EncodedBlock;
+use super::helper::network::RelayPorts;
 use super::helper::programs::{namespaces, no_namespaces};
-use super::sandbox::Shared;
+use super::sandbox::SandboxState;
 use crate::plan::{Network, Plan};
 use crate::tier::Tier;
 use rustix::process::{getegid, geteuid};
 
-pub(super) struct Ground {
+pub(super) struct NamespaceSpec {
     pub(super) identity: Identity,
-    /// What answers in its network.
-    pub(super) ports: Option<Ports>,
-    pub(super) block: Filled,
+    /// The ports that the relay answers in its network.
+    pub(super) ports: Option<RelayPorts>,
+    pub(super) block: EncodedBlock,
 }
 
-impl Ground {
-    pub(super) fn of(shared: &Shared, plan: &Plan) -> Result<Self, SandboxError> {
+impl NamespaceSpec {
+    pub(super) fn of(shared: &SandboxState, plan: &Plan) -> Result<Self, SandboxError> {
         let workspace = &plan.files.workspace;
         let bad = |cause| SandboxError::BadPlace {
             what: "workspace",
@@ -32,12 +33,12 @@ impl Ground {
         let own = || Identity {
             uid: geteuid().as_raw(),
             gid: getegid().as_raw(),
-            change: Change::None,
+            change: UserChange::None,
         };
         let identity = if shared.is_off { own() } else { found };
-        let ports = match (&plan.network, shared.tier, &shared.serve) {
+        let ports = match (&plan.network, shared.tier, &shared.relay) {
             (Network::Allowed(domains), Tier::A, Some(_)) if !domains.is_empty() => {
-                Some(Ports::of(domains))
+                Some(RelayPorts::of(domains))
             }
             _ => None,
         };

@@ -1,85 +1,83 @@
-//! Everything that is decided about a command before a process starts, and the place it is started in.
+//! Everything that is decided about a command before it starts, and the container it runs in.
 
-use super::files::identity::Change;
+use super::files::identity::UserChange;
 use super::files::landlock::Rule;
 use super::files::landlock_rules;
-use super::files::landlock_rules::Given;
+use super::files::landlock_rules::LandlockGrants;
 use super::files::mount_tree;
 use super::files::program;
 use super::files::runnable::Runnable;
-use super::files::view::{View, What};
-use super::helper::block::Filled;
-use super::helper::layout::{FAILED, READY, Word};
-use super::helper::programs::{self, Parts, Room, with_namespaces, without_namespaces};
+use super::files::view::{MountKind, View};
+use super::helper::block::EncodedBlock;
+use super::helper::layout::READY;
+use super::helper::programs::{
+    self, CommandSpec, ContainerInputs, with_namespaces, without_namespaces,
+};
 use super::helper::scheduling;
-use super::helper::start::{Helper, Made};
+use super::helper::start::{Helper, ReadyReport};
 use super::leftovers::scratch::Scratch;
 use super::limits::cgroup::Group;
-use super::limits::rlimit::Held;
-use super::namespaces::Ground;
-use super::protect::{Protected, Watching};
-use super::sandbox::Shared;
-use super::warm::pool::{Likeness, Ready};
-use super::warm::stamp::Stamp;
+use super::namespaces::NamespaceSpec;
+use super::protect::{ProtectedFiles, Watching};
+use super::sandbox::SandboxState;
+use super::warm::pool::{Container, ContainerKey};
+use super::warm::stamp::FileStamp;
 use super::{Command, SandboxError};
 use crate::plan::{Access, Plan, Programs};
-use crate::tier::{Mechanism, Tier};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::Timespec;
+use crate::tier::Tier;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What a plan comes to in the workspace as it is now.
-pub(super) struct Layout<'a> {
-    shared: &'a Shared,
+/// The container that a plan needs in the workspace as it is now.
+pub(super) struct ContainerSpec<'a> {
+    shared: &'a SandboxState,
     plan: &'a Plan,
-    pub(super) ground: Ground,
-    pub(super) protected: Protected,
+    pub(super) namespaces: NamespaceSpec,
+    pub(super) protected: ProtectedFiles,
     view: View,
     trees: Vec<PathBuf>,
-    /// What Landlock lets it do, without the folder for temporary files.
+    /// Landlock rules, without the one for the scratch folder.
     rules: Vec<Rule>,
-    /// Folders of which everything is in the rules by itself.
-    listed: BTreeMap<PathBuf, Option<Stamp>>,
-    /// The block of the place, with [`NOWHERE`] for that folder.
-    block: Filled,
+    /// Folders whose entries each have a rule.
+    listed: BTreeMap<PathBuf, Option<FileStamp>>,
+    /// The container's block, with [`SCRATCH_PLACEHOLDER`] for the scratch folder.
+    block: EncodedBlock,
 }
 
-/// What a place is made of.
-pub(super) struct Gathered {
-    /// Its block, where it differs from those of others like it.
-    own: Option<Filled>,
-    /// What the helper could not open.
+/// What a container is made of.
+pub(super) struct ContainerParts {
+    /// Its block, if it differs from that of similar containers.
+    own: Option<EncodedBlock>,
+    /// Trees that the helper could not open.
     trees: Vec<OwnedFd>,
     scratch: Option<Scratch>,
     weaker: Vec<String>,
     group: Group,
 }
 
-/// The private folder, and by its name also the home, of a command in namespaces.
-pub(super) const PRIVATE: &str = "/tmp";
-/// Stands for the folder for temporary files of a place, which no two have in common.
-const NOWHERE: &str = "/nowhere";
+/// The private folder, and also the home, of a command in namespaces.
+pub(super) const PRIVATE_HOME: &str = "/tmp";
+/// Stands for the scratch folder, which no two containers share.
+const SCRATCH_PLACEHOLDER: &str = "/nowhere";
 
-impl<'a> Layout<'a> {
+impl<'a> ContainerSpec<'a> {
     pub(super) fn new(
-        shared: &'a Shared,
+        shared: &'a SandboxState,
         plan: &'a Plan,
-        ground: Ground,
+        namespaces: NamespaceSpec,
         watching: Watching,
     ) -> Result<Self, SandboxError> {
         let protected = if shared.is_off {
-            Protected::default()
+            ProtectedFiles::default()
         } else {
-            Protected::find(plan, shared.tier, watching)
+            ProtectedFiles::find(plan, shared.tier, watching)
         };
         let mut view = View::new(
             plan,
-            &ground.identity,
+            &namespaces.identity,
             &shared.homes,
             &protected,
             shared.tier,
@@ -87,25 +85,30 @@ impl<'a> Layout<'a> {
         if let (Programs::Only(programs), Tier::A) = (&plan.programs, shared.tier) {
             Runnable::of(programs).open_in(&mut view);
         }
-        let Given { rules, listed } = match shared.tier {
-            Tier::A => Given {
+        let LandlockGrants { rules, listed } = match shared.tier {
+            Tier::A => LandlockGrants {
                 rules: landlock_rules::inside_namespaces(plan, &view, shared.landlock),
                 listed: BTreeMap::new(),
             },
-            Tier::B => landlock_rules::alone(plan, &view, shared.landlock, &shared.listings),
-            Tier::None => Given {
+            Tier::B => landlock_rules::without_namespaces(
+                plan,
+                &view,
+                shared.landlock,
+                &shared.folder_cache,
+            ),
+            Tier::None => LandlockGrants {
                 rules: Vec::new(),
                 listed: BTreeMap::new(),
             },
         };
-        let block = Filled {
+        let block = EncodedBlock {
             bytes: Vec::new(),
             steps: Vec::new(),
         };
         let mut layout = Self {
             shared,
             plan,
-            ground,
+            namespaces,
             protected,
             view,
             trees: Vec::new(),
@@ -114,12 +117,12 @@ impl<'a> Layout<'a> {
             block,
         };
         layout.trees = layout.foreign_trees();
-        layout.block = layout.fill(Path::new(NOWHERE));
+        layout.block = layout.fill(Path::new(SCRATCH_PLACEHOLDER));
         Ok(layout)
     }
 
-    /// The block of the place.
-    fn fill(&self, scratch: &Path) -> Filled {
+    /// Encodes the container's block.
+    fn fill(&self, scratch: &Path) -> EncodedBlock {
         let Self {
             shared, plan, view, ..
         } = self;
@@ -128,9 +131,9 @@ impl<'a> Layout<'a> {
             rules.push(landlock_rules::scratch(plan, shared.landlock, scratch));
         }
         let landlock = (shared.tier != Tier::None).then_some((shared.landlock, rules));
-        let room = Room {
+        let room = ContainerInputs {
             plan,
-            identity: self.ground.identity,
+            identity: self.namespaces.identity,
             trees: &self.trees,
             landlock,
         };
@@ -141,13 +144,13 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// What another place must have in common with this one to be as good.
-    pub(super) fn likeness(&self) -> Likeness {
+    /// What another container must have in common with this one to be used instead.
+    pub(super) fn key(&self) -> ContainerKey {
         let limits = &self.plan.limits;
         let profile = self.profile().filter(|_| self.shared.tier == Tier::B);
-        let (ground, block) = (self.ground.block.clone(), self.block.clone());
-        Likeness {
-            ground,
+        let (namespaces, block) = (self.namespaces.block.clone(), self.block.clone());
+        ContainerKey {
+            namespaces,
             block,
             memory_bytes: limits.memory_bytes,
             processes: limits.processes,
@@ -155,8 +158,8 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// What a login shell reads in a private home. It asks the machine's `/etc/profile` first, which sets another `PATH`; this gives it the plan's
-    /// again.
+    /// The `.profile` of a login shell in a private home. `/etc/profile` runs first and sets
+    /// another `PATH`; this restores the plan's.
     fn profile(&self) -> Option<String> {
         let value = |wanted: &str| {
             self.plan
@@ -165,23 +168,24 @@ impl<'a> Layout<'a> {
                 .find(|(name, _)| name == wanted)
                 .map(|(_, value)| value)
         };
-        let path = value("PATH").filter(|_| value("HOME").is_some_and(|home| home == PRIVATE))?;
+        let path =
+            value("PATH").filter(|_| value("HOME").is_some_and(|home| home == PRIVATE_HOME))?;
         Some(format!(
             "PATH='{}'\nexport PATH\n",
             path.replace('\'', "'\\''")
         ))
     }
 
-    /// Which files it is made of: everything that is covered, put back or ruled about. A mount over something that was replaced is gone
-    /// with it.
-    pub(super) fn stamps(&self) -> Vec<Option<Stamp>> {
+    /// The files it depends on: everything that is covered, put back or has a rule. A mount over a
+    /// file that was replaced is gone.
+    pub(super) fn stamps(&self) -> Vec<Option<FileStamp>> {
         let covered = self
             .view
-            .placements
+            .mounts
             .iter()
-            .map(|placement| Some(placement.stamp.clone()));
-        // With namespaces the rules are about what is mounted; without, about the very files. What is in a folder that was listed is what it was
-        // for as long as the folder is.
+            .map(|mount| Some(mount.stamp.clone()));
+        // With namespaces the rules are about mounts; without, about the files themselves. The
+        // entries of a listed folder are covered by the stamp of the folder.
         let is_listed = |rule: &&Rule| {
             rule.path
                 .parent()
@@ -191,16 +195,16 @@ impl<'a> Layout<'a> {
             .rules
             .iter()
             .filter(|rule| self.shared.tier == Tier::B && !is_listed(rule))
-            .map(|rule| Stamp::of(&rule.path));
+            .map(|rule| FileStamp::of(&rule.path));
         covered
             .chain(self.listed.values().cloned())
             .chain(ruled)
             .collect()
     }
 
-    /// Gathers what the place is made of.
-    pub(super) fn gather(&self) -> Result<Gathered, SandboxError> {
-        let identity = &self.ground.identity;
+    /// Gathers what the container is made of.
+    pub(super) fn gather_parts(&self) -> Result<ContainerParts, SandboxError> {
+        let identity = &self.namespaces.identity;
         let scratch = if self.shared.tier == Tier::B {
             Some(Scratch::new(identity, self.profile().as_deref())?)
         } else {
@@ -209,7 +213,7 @@ impl<'a> Layout<'a> {
         let own = scratch.as_ref().map(|scratch| self.fill(scratch.path()));
         let mut weaker = Vec::new();
         let trees = self.open_trees(&mut weaker)?;
-        Ok(Gathered {
+        Ok(ContainerParts {
             own,
             trees,
             scratch,
@@ -218,31 +222,31 @@ impl<'a> Layout<'a> {
         })
     }
 
-    /// Has the place made by a helper that was started on its ground.
+    /// Has a helper that was started with its namespaces make the container.
     pub(super) fn make(
         &self,
-        gathered: Gathered,
+        parts: ContainerParts,
         helper: Helper,
-        made: Made,
-    ) -> Result<Ready, SandboxError> {
-        let Gathered {
+        made: ReadyReport,
+    ) -> Result<Container, SandboxError> {
+        let ContainerParts {
             own,
             trees,
             scratch,
             weaker,
             group,
-        } = gathered;
-        let ready = Ready {
+        } = parts;
+        let container = Container {
             helper,
             group,
             scratch,
             weaker,
         };
-        ready.helper.enter(ready.group.doors())?;
-        ready
+        container.helper.enter_cgroups(container.group.doors())?;
+        container
             .helper
-            .place(own.as_ref().unwrap_or(&self.block), &trees, made)?;
-        Ok(ready)
+            .make_container(own.as_ref().unwrap_or(&self.block), &trees, made)?;
+        Ok(container)
     }
 
     /// Where the command starts, and the real path of its program.
@@ -254,86 +258,87 @@ impl<'a> Layout<'a> {
         Ok((folder, program))
     }
 
-    /// Whether the folders above let the command's user pass. Namespaces put what lies in a closed folder where it can be reached.
+    /// Whether the command's user may pass the folders above. Namespaces mount what lies in a
+    /// closed folder where it can be reached.
     fn is_reached(&self, path: &Path) -> bool {
         let may_pass = |above: &Path| {
-            fs::metadata(above).is_ok_and(|facts| self.ground.identity.may(&facts, 1))
+            fs::metadata(above).is_ok_and(|facts| self.namespaces.identity.may(&facts, 1))
         };
         self.shared.tier == Tier::A
-            || self.ground.identity.change == Change::None
+            || self.namespaces.identity.change == UserChange::None
             || path.ancestors().skip(1).all(may_pass)
     }
 
-    /// The block of the command. `others` are the processes that the limit counts besides the command's.
+    /// The command's block. `others` are the processes that the process limit also counts.
     pub(super) fn command(
         &self,
         command: &Command,
         folder: &Path,
         program: &Path,
-        ready: &Ready,
+        container: &Container,
         others: u64,
         time_left: Duration,
-    ) -> Filled {
+    ) -> EncodedBlock {
         let (plan, shared) = (self.plan, self.shared);
         let mut environment: Vec<String> = plan
             .environment
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        if let Some(scratch) = &ready.scratch {
+        if let Some(scratch) = &container.scratch {
             let folder = scratch.path().display();
             environment.retain(|line| !line.starts_with("TMPDIR="));
             environment.push(format!("TMPDIR={folder}"));
             if let Some(line) = environment
                 .iter_mut()
-                .find(|line| **line == format!("HOME={PRIVATE}"))
+                .find(|line| **line == format!("HOME={PRIVATE_HOME}"))
             {
                 *line = format!("HOME={folder}");
             }
         }
-        let parts = Parts {
+        let parts = CommandSpec {
             program,
             name: &command.program,
             args: &command.args,
             folder,
             environment,
             limits: &plan.limits,
-            held: Held {
-                memory: ready.group.memory != Mechanism::Rlimit,
-            },
+            memory: container.group.memory,
             others,
             is_ruled: shared.has_rules(),
             profile: self.profile().filter(|_| shared.tier == Tier::A),
-            class: scheduling::patient(),
-            priority: (self.ground.identity.change != Change::None).then(scheduling::own),
+            class: scheduling::background_class(),
+            priority: (self.namespaces.identity.change != UserChange::None)
+                .then(scheduling::own_priority),
             time_left,
         };
         programs::command(&parts)
     }
 
-    /// The blocks of the namespaces and of the place. What their steps are called is the same for all that are like it.
-    pub(super) fn blocks(&self) -> [&Filled; 2] {
-        [&self.ground.block, &self.block]
+    /// The blocks of the namespaces and the container. All containers with the same key have the
+    /// same step names.
+    pub(super) fn blocks(&self) -> [&EncodedBlock; 2] {
+        [&self.namespaces.block, &self.block]
     }
 
-    /// What the command's user could not open itself.
+    /// Trees that the command's user could not open itself.
     fn foreign_trees(&self) -> Vec<PathBuf> {
-        if self.shared.tier != Tier::A || self.ground.identity.change == Change::None {
+        if self.shared.tier != Tier::A || self.namespaces.identity.change == UserChange::None {
             return Vec::new();
         }
-        let outermost = |within: &Option<(PathBuf, What)>| {
+        let outermost = |within: &Option<(PathBuf, MountKind)>| {
             !within.as_ref().is_some_and(|(_, what)| what.is_tree())
         };
-        let is_opened = |what: What| what.is_tree() && what != What::Run;
+        let is_opened = |what: MountKind| what.is_tree() && what != MountKind::Run;
         let trees = self
             .view
-            .placements
+            .mounts
             .iter()
-            .filter(|placement| is_opened(placement.what) && outermost(&placement.within));
-        trees.map(|placement| placement.path.clone()).collect()
+            .filter(|mount| is_opened(mount.kind) && outermost(&mount.within));
+        trees.map(|mount| mount.path.clone()).collect()
     }
 
-    /// Opens it, as that user should see it.
+    /// Opens them as that user should see them.
     fn open_trees(&self, weaker: &mut Vec<String>) -> Result<Vec<OwnedFd>, SandboxError> {
         let mut opened = Vec::new();
         for path in &self.trees {
@@ -342,24 +347,24 @@ impl<'a> Layout<'a> {
                 path: path.clone(),
                 cause,
             };
-            let tree = mount_tree::open(path).map_err(failed)?;
+            let tree = mount_tree::clone_mounts(path).map_err(failed)?;
             let is_writable = self
                 .view
-                .placements
+                .mounts
                 .iter()
-                .any(|placement| placement.path == *path && placement.what == What::Write);
+                .any(|mount| mount.path == *path && mount.kind == MountKind::Write);
             let is_own = is_writable || path.starts_with(&self.plan.files.workspace);
-            let identity = &self.ground.identity;
-            if identity.change == Change::Nobody && is_own {
+            let identity = &self.namespaces.identity;
+            if identity.change == UserChange::Nobody && is_own {
                 let owners = self.shared.owners.get_or_init(|| {
-                    mount_tree::owners(identity).map_err(|cause| cause.to_string())
+                    mount_tree::owner_namespace(identity).map_err(|cause| cause.to_string())
                 });
                 let shown = owners.as_ref().map_err(Clone::clone).and_then(|owners| {
-                    mount_tree::show_owners(&tree, owners).map_err(|cause| cause.to_string())
+                    mount_tree::map_owners(&tree, owners).map_err(|cause| cause.to_string())
                 });
                 if let Err(cause) = shown {
                     weaker.push(format!(
-                        "root's files in `{}` cannot be changed by the command: its file system shows no other owners ({cause})",
+                        "the command cannot change root's files in `{}`: its file system cannot map owners ({cause})",
                         path.display()
                     ));
                 }
@@ -370,24 +375,11 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// Waits until a place is made; `false` when it cannot be, or takes too long.
-pub(super) fn is_made(ready: &mut Ready) -> bool {
-    const LONG: Timespec = Timespec {
-        tv_sec: 5,
-        tv_nsec: 0,
-    };
-    let mut word = [0; size_of::<Word>()];
-    let said = matches!(
-        poll(
-            &mut [PollFd::new(&ready.helper.status, PollFlags::IN)],
-            Some(&LONG)
-        ),
-        Ok(1..)
-    );
-    let said = said && ready.helper.status.read_exact(&mut word).is_ok();
-    let kind = u32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
-    debug_assert!(!said || kind == READY || kind == FAILED);
-    said && kind == READY
+/// Waits until a container is ready; `false` if it fails or takes too long.
+pub(super) fn wait_until_ready(container: &mut Container) -> bool {
+    const LONG: Duration = Duration::from_secs(5);
+    let report = container.helper.next_report(LONG);
+    matches!(report, Ok(Some(report)) if report.kind == READY)
 }
 
 fn start_folder(plan: &Plan, command: &Command, view: &View) -> Result<PathBuf, SandboxError> {

@@ -1,24 +1,24 @@
-//! Running a command inside.
+//! Running commands.
 
 use super::detect::{self, Findings};
 use super::enforced::enforced;
 use super::files::homes::homes;
 use super::files::landlock;
-use super::helper::network::Serve;
-use super::helper::start::{Helper, Made, Streams};
+use super::helper::network::StartRelay;
+use super::helper::start::{CommandStreams, Helper, ReadyReport};
 use super::leftovers::pending;
 use super::limits::cgroup::Cgroups;
-use super::limits::process_count::{Counting, Crowds};
-use super::namespaces::Ground;
-use super::prepare::{Layout, is_made};
-use super::protect::{Had, Keeping, Undone, Watching};
-use super::warm::pool::{self, Ready, Waiting};
-use super::warm::stamp::Listings;
-use super::watch::{Ours, Rest, Watch};
-use super::{Command, Denial, DenialLayer, End, Finished, SandboxError, Stdin};
+use super::limits::process_count::{PendingCount, ProcessCounter};
+use super::namespaces::NamespaceSpec;
+use super::prepare::{ContainerSpec, wait_until_ready};
+use super::protect::{CommandResources, ProtectionGuard, UndoReport, Watching};
+use super::warm::pool::{self, Container, ContainerPool};
+use super::warm::stamp::FolderCache;
+use super::watch::{CommandWatch, HostPipes, Remains};
+use super::{Command, CommandOutcome, Denial, DenialLayer, End, SandboxError, Stdin};
 use crate::plan::{Network, Plan, Programs};
 use crate::process::child::null;
-use crate::tier::{Mechanism, Report, Tier};
+use crate::tier::{Mechanism, SandboxReport, Tier};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -28,34 +28,34 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Runs commands, contained as strongly as this machine can. Chosen once; a copy is the same sandbox.
+/// Runs commands, contained as strongly as this machine can. Clones share one sandbox.
 #[derive(Clone)]
 pub struct Sandbox {
-    shared: Arc<Shared>,
+    shared: Arc<SandboxState>,
 }
 
-pub(super) struct Shared {
+pub(super) struct SandboxState {
     pub(super) tier: Tier,
     /// A person turned it off: commands run, and every result says so.
     pub(super) is_off: bool,
-    report: Report,
+    report: SandboxReport,
     pub(super) landlock: i32,
     pub(super) cgroups: Cgroups,
     pub(super) homes: Vec<PathBuf>,
     pub(super) owners: OnceLock<Result<OwnedFd, String>>,
-    pub(super) serve: Option<Arc<dyn Serve>>,
-    waiting: Waiting,
-    crowds: Arc<Crowds>,
-    pub(super) listings: Listings,
+    pub(super) relay: Option<Arc<dyn StartRelay>>,
+    pool: ContainerPool,
+    process_counter: Arc<ProcessCounter>,
+    pub(super) folder_cache: FolderCache,
 }
 
-impl Shared {
-    /// Whether Landlock's rules hold for commands.
+impl SandboxState {
+    /// Whether Landlock rules apply to commands.
     pub(super) fn has_rules(&self) -> bool {
-        self.tier != Tier::None && self.landlock >= landlock::INSIDE
+        self.tier != Tier::None && self.landlock >= landlock::OLDEST_IN_NAMESPACES
     }
 
-    /// Whether the limit on processes counts everything that the command's user runs.
+    /// Whether the process limit counts everything that the command's user runs.
     fn counts_all(&self) -> bool {
         self.tier != Tier::A && self.cgroups.processes() == Mechanism::Rlimit
     }
@@ -70,97 +70,64 @@ impl std::fmt::Debug for Sandbox {
 }
 
 impl Sandbox {
-    /// The strongest this machine has, found by trying.
+    /// The strongest tier this machine has, found by trying.
     #[must_use]
     pub fn detect() -> Self {
-        Self::of(detect::find(Tier::A), false)
+        Self::of(detect::find(Tier::A), false, None)
     }
 
-    /// A weaker one than the machine has, for tests. A stronger one than the machine has is what the machine has.
+    /// A weaker tier than the machine has, for tests. If it does not have this tier, the next one
+    /// it has.
     #[must_use]
     pub fn with_tier(tier: Tier) -> Self {
-        Self::of(detect::find(tier), false)
+        Self::of(detect::find(tier), false, None)
     }
 
-    /// As on a kernel without Landlock, for tests.
+    /// Like a kernel without Landlock, for tests.
     #[must_use]
     pub fn without_landlock() -> Self {
-        Self::of(
-            Findings {
-                landlock: 0,
-                ..detect::find(Tier::A)
-            },
-            false,
-        )
+        let findings = Findings {
+            landlock: 0,
+            ..detect::find(Tier::A)
+        };
+        Self::of(findings, false, None)
     }
 
     /// Contains nothing: for a person who turned it off.
     #[must_use]
     pub fn off() -> Self {
-        Self::of(detect::find(Tier::None), true)
+        Self::of(detect::find(Tier::None), true, None)
     }
 
-    /// Has the network of commands answered. Without this, a plan with a network runs without one.
+    /// Sets what answers the network of commands. Without it, a plan with a network runs without
+    /// one.
     #[must_use]
-    pub fn serving(self, serve: Arc<dyn Serve>) -> Self {
-        let Shared {
-            tier,
-            is_off,
-            report,
-            landlock,
-            cgroups,
-            homes,
-            ..
-        } = &*self.shared;
-        let (report, cgroups, homes) = (report.clone(), cgroups.clone(), homes.clone());
-        let (tier, is_off, landlock, owners) = (*tier, *is_off, *landlock, OnceLock::new());
-        let (serve, waiting, crowds, listings) = (
-            Some(serve),
-            Waiting::new(),
-            Arc::default(),
-            Listings::default(),
-        );
-        Self {
-            shared: Arc::new(Shared {
-                tier,
-                is_off,
-                report,
-                landlock,
-                cgroups,
-                homes,
-                owners,
-                serve,
-                waiting,
-                crowds,
-                listings,
-            }),
-        }
+    pub fn serving(self, relay: Arc<dyn StartRelay>) -> Self {
+        let state = &*self.shared;
+        let findings = Findings {
+            report: state.report.clone(),
+            landlock: state.landlock,
+            cgroups: state.cgroups.clone(),
+        };
+        Self::of(findings, state.is_off, Some(relay))
     }
 
-    fn of(findings: Findings, is_off: bool) -> Self {
-        let Findings {
-            report,
-            landlock,
-            cgroups,
-        } = findings;
-        let (tier, owners, waiting, crowds) =
-            (report.tier, OnceLock::new(), Waiting::new(), Arc::default());
-        let (homes, serve, listings) = (homes(), None, Listings::default());
-        let shared = Shared {
-            tier,
+    fn of(findings: Findings, is_off: bool, relay: Option<Arc<dyn StartRelay>>) -> Self {
+        let state = SandboxState {
+            tier: findings.report.tier,
             is_off,
-            report,
-            landlock,
-            cgroups,
-            homes,
-            owners,
-            serve,
-            waiting,
-            crowds,
-            listings,
+            report: findings.report,
+            landlock: findings.landlock,
+            cgroups: findings.cgroups,
+            homes: homes(),
+            owners: OnceLock::new(),
+            relay,
+            pool: ContainerPool::new(),
+            process_counter: Arc::default(),
+            folder_cache: FolderCache::default(),
         };
         Self {
-            shared: Arc::new(shared),
+            shared: Arc::new(state),
         }
     }
 
@@ -170,25 +137,27 @@ impl Sandbox {
         self.shared.tier
     }
 
-    /// What each layer gives, why it is not more, and what to do about it.
+    /// What each layer gives, why it is not more, and how to fix that.
     #[must_use]
-    pub fn report(&self) -> &Report {
+    pub fn report(&self) -> &SandboxReport {
         &self.shared.report
     }
 
-    /// Runs a command to its end, and everything it starts: when this returns, or is dropped, none of it is left.
+    /// Runs a command to its end, with everything it starts: when this returns or is dropped, no
+    /// process of it is left.
     ///
-    /// The place of the next command with the same plan is made ahead, and waits a while for it.
+    /// It also makes the container of the next command with the same plan, which waits a while for
+    /// it.
     ///
     /// # Errors
     ///
-    /// When it could not be started as the plan says. Then nothing of it ran.
+    /// When the command could not be started as the plan says. Then nothing of it ran.
     pub async fn run(
         &self,
         plan: &Plan,
         command: Command,
         cancel: CancellationToken,
-    ) -> Result<Finished, SandboxError> {
+    ) -> Result<CommandOutcome, SandboxError> {
         let started = Instant::now();
         let shared = &*self.shared;
         if shared.tier == Tier::None && !shared.is_off {
@@ -196,72 +165,72 @@ impl Sandbox {
         }
         if plan.programs != Programs::Any && !shared.has_rules() && !shared.is_off {
             return Err(SandboxError::NoSandbox(
-                "a list of programs is kept by Landlock, and this kernel has none, or one that is too old".into(),
+                "only Landlock can enforce a list of programs, and this kernel has none, or one that is too old".into(),
             ));
         }
         check_texts(plan, &command)?;
-        let ground = Ground::of(shared, plan)?;
-        let (identity, uid) = (ground.identity, ground.identity.uid);
-        let is_expected = shared.tier != Tier::None && shared.waiting.expects(plan);
+        let namespaces = NamespaceSpec::of(shared, plan)?;
+        let (identity, uid) = (namespaces.identity, namespaces.identity.uid);
+        let is_expected = shared.tier != Tier::None && shared.pool.has_for_plan(plan);
         let started_first = if is_expected {
             None
         } else {
-            Some(Helper::start(&ground.block)?)
+            Some(Helper::start(&namespaces.block)?)
         };
         let counting = shared
             .counts_all()
-            .then(|| Counting::begin(&shared.crowds, uid, plan.limits.processes / 8));
-        let mut layout = Layout::new(shared, plan, ground, Watching::Yes)?;
-        let (folder, program) = layout.resolve(&command)?;
+            .then(|| PendingCount::begin(&shared.process_counter, uid, plan.limits.processes / 8));
+        let mut spec = ContainerSpec::new(shared, plan, namespaces, Watching::Yes)?;
+        let (folder, program) = spec.resolve(&command)?;
         let found = if is_expected {
-            shared.waiting.take(&layout.likeness(), || layout.stamps())
+            shared.pool.take(&spec.key(), || spec.stamps())
         } else {
             None
         };
         let is_ready = found.is_some();
-        let ready = match (found, started_first) {
-            (Some(ready), _) => ready,
+        let container = match (found, started_first) {
+            (Some(container), _) => container,
             (None, helper) => {
-                let gathered = layout.gather()?;
+                let parts = spec.gather_parts()?;
                 let helper = match helper {
                     Some(helper) => helper,
-                    None => Helper::start(&layout.ground.block)?,
+                    None => Helper::start(&spec.namespaces.block)?,
                 };
-                // Whoever answers its network is told when that is there.
-                let made = if layout.ground.ports.is_some() {
-                    Made::Said
+                // The relay starts when the helper reports that the network exists.
+                let made = if spec.namespaces.ports.is_some() {
+                    ReadyReport::Wanted
                 } else {
-                    Made::Unsaid
+                    ReadyReport::Unwanted
                 };
-                layout.make(gathered, helper, made)?
+                spec.make(parts, helper, made)?
             }
         };
-        let others = match (shared.tier, ready.group.processes, counting) {
+        let others = match (shared.tier, container.group.processes, counting) {
             (Tier::A, ..) => HELPERS,
             (_, Mechanism::Rlimit, Some(counting)) => {
-                counting.end(&shared.crowds, uid).await + HELPERS
+                counting.end(&shared.process_counter, uid).await + HELPERS
             }
-            (_, Mechanism::Rlimit, None) => shared.crowds.count(uid) + HELPERS,
-            // The group counts, and only what is the command's.
+            (_, Mechanism::Rlimit, None) => shared.process_counter.count(uid) + HELPERS,
+            // The cgroup counts, and only what belongs to the command.
             _ => u64::from(u32::MAX),
         };
-        let block = layout.command(
+        let block = spec.command(
             &command,
             &folder,
             &program,
-            &ready,
+            &container,
             others,
             plan.limits.deadline.saturating_sub(started.elapsed()),
         );
-        // Where something fails from here on, the helper goes first, because it is in the groups.
-        let Ready {
+        // If something fails from here on, the helper must go first, because it is in the cgroups.
+        let Container {
             weaker,
             scratch,
             group,
             helper,
-        } = ready;
+        } = container;
         let (streams, ends) = streams(&command.stdin)?;
-        helper.command(&block, &streams)?;
+        helper.start_command(&block, &streams)?;
         drop(streams);
         let ends = ends.watched()?;
         let mut enforced = enforced(shared, plan, &identity, &group, weaker);
@@ -270,22 +239,25 @@ impl Sandbox {
             .pidfd
             .try_clone()
             .map_err(SandboxError::step("pidfd"))?;
-        let mut kept = Keeping::new(
-            std::mem::take(&mut layout.protected),
-            Had { group, scratch },
+        let mut kept = ProtectionGuard::new(
+            std::mem::take(&mut spec.protected),
+            CommandResources { group, scratch },
             ended,
         );
-        let network = match (&plan.network, layout.ground.ports.clone(), &shared.serve) {
-            (Network::Allowed(domains), Some(ports), Some(serve)) => {
-                Some((ports, domains, &**serve))
+        let network = match (&plan.network, spec.namespaces.ports.clone(), &shared.relay) {
+            (Network::Allowed(domains), Some(ports), Some(relay)) => {
+                Some((ports, domains, &**relay))
             }
             _ => None,
         };
-        let [ground, place] = layout.blocks();
-        let (blocks, limits, protected) =
-            ([ground, place, &block], &plan.limits, &mut kept.protected);
-        let group = &kept.had.group;
-        let watch = Watch {
+        let [namespaces, place] = spec.blocks();
+        let (blocks, limits, protected) = (
+            [namespaces, place, &block],
+            &plan.limits,
+            &mut kept.protected,
+        );
+        let group = &kept.resources.group;
+        let watch = CommandWatch {
             helper,
             ends,
             blocks,
@@ -302,12 +274,12 @@ impl Sandbox {
             .await;
         let undone = kept.protected.restore();
         if !kept.protected.is_complete {
-            enforced.weaker.push(
-                "the workspace is large: protected names deep in it were not all looked for".into(),
-            );
+            enforced
+                .weaker
+                .push("the workspace is too large to look for every protected name in it".into());
         }
         let mut watched = watched?;
-        for Undone { path, why } in undone {
+        for UndoReport { path, why } in undone {
             watched.end = End::Protected;
             let what = path
                 .strip_prefix(&plan.files.project)
@@ -320,11 +292,11 @@ impl Sandbox {
                 why,
             });
         }
-        collect(watched.rest, std::mem::take(&mut kept.had));
-        if shared.tier != Tier::None && !pending::is_last() {
+        collect(watched.rest, std::mem::take(&mut kept.resources));
+        if shared.tier != Tier::None && !pending::is_last_call() {
             self.make_ahead(plan);
         }
-        Ok(Finished {
+        Ok(CommandOutcome {
             end: watched.end,
             stdout: watched.stdout,
             stderr: watched.stderr,
@@ -334,41 +306,43 @@ impl Sandbox {
         })
     }
 
-    /// Makes a place for the next command of the same plan, when this one has been answered.
+    /// Makes a container for the next command with the same plan, after this one's result is on its
+    /// way.
     fn make_ahead(&self, plan: &Plan) {
-        let Some(leave) = self.shared.waiting.leave() else {
+        let Some(permit) = self.shared.pool.permit() else {
             return;
         };
         let (shared, plan) = (Arc::downgrade(&self.shared), plan.clone());
         let make = move || -> Option<()> {
-            let shared = shared.upgrade().filter(|_| !pending::is_last())?;
-            let ground = Ground::of(&shared, &plan).ok()?;
+            let shared = shared.upgrade().filter(|_| !pending::is_last_call())?;
+            let namespaces = NamespaceSpec::of(&shared, &plan).ok()?;
             if shared.counts_all() {
-                shared.crowds.count(ground.identity.uid);
+                shared.process_counter.count(namespaces.identity.uid);
             }
-            let layout = Layout::new(&shared, &plan, ground, Watching::No).ok()?;
-            let (likeness, stamps) = (layout.likeness(), layout.stamps());
-            if !shared.waiting.has(&likeness) {
-                let helper = Helper::start(&layout.ground.block).ok()?;
-                let mut ready = layout
-                    .make(layout.gather().ok()?, helper, Made::Said)
+            let spec = ContainerSpec::new(&shared, &plan, namespaces, Watching::No).ok()?;
+            let (key, stamps) = (spec.key(), spec.stamps());
+            if !shared.pool.has(&key) {
+                let helper = Helper::start(&spec.namespaces.block).ok()?;
+                let mut container = spec
+                    .make(spec.gather_parts().ok()?, helper, ReadyReport::Wanted)
                     .ok()?;
-                is_made(&mut ready).then(|| {
+                wait_until_ready(&mut container).then(|| {
                     shared
-                        .waiting
-                        .put(&leave, plan.clone(), likeness, stamps, ready)
+                        .pool
+                        .put(&permit, plan.clone(), key, stamps, container)
                 })?;
             }
             Some(())
         };
         let shared = Arc::downgrade(&self.shared);
         tokio::spawn(async move {
-            // Whoever runs one command and ends should not wait for a place that nobody will use.
+            // A program that runs one command and exits should not wait for a container it will not
+            // use.
             tokio::time::sleep(BREATH).await;
             let _ = tokio::task::spawn_blocking(make).await;
-            tokio::time::sleep(pool::PATIENCE).await;
+            tokio::time::sleep(pool::LIFETIME).await;
             if let Some(shared) = shared.upgrade() {
-                shared.waiting.tidy();
+                shared.pool.drop_expired();
             }
         });
     }
@@ -376,17 +350,18 @@ impl Sandbox {
 
 /// The processes of one helper.
 const HELPERS: u64 = 2;
-/// How long after a command the place of the next one is made.
+/// How long after a command the container of the next one is made.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// Sees to it that a helper that is about to end is collected, and its groups and its folder with it. A runtime that ends before does so then.
+/// Reaps a helper that is about to exit, and then removes its cgroups and its scratch folder; also
+/// if the runtime is shut down before.
 fn collect(
-    Rest {
+    Remains {
         mut helper,
         pidfd,
         ends,
-    }: Rest,
-    Had { group, scratch }: Had,
+    }: Remains,
+    CommandResources { group, scratch }: CommandResources,
 ) {
     tokio::spawn(async move {
         drop(ends);
@@ -416,7 +391,7 @@ fn check_texts(plan: &Plan, command: &Command) -> Result<(), SandboxError> {
 }
 
 /// The streams of a command, and our ends of them.
-fn streams(stdin: &Stdin) -> Result<(Streams, Ours), SandboxError> {
+fn streams(stdin: &Stdin) -> Result<(CommandStreams, HostPipes), SandboxError> {
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"));
     let ((out, stdout), (err, stderr)) = (pipe()?, pipe()?);
     let (theirs, ours) = if matches!(stdin, Stdin::Empty) {
@@ -432,12 +407,12 @@ fn streams(stdin: &Stdin) -> Result<(Streams, Ours), SandboxError> {
         (theirs, Some(ours))
     };
     Ok((
-        Streams {
+        CommandStreams {
             stdin: theirs,
             stdout,
             stderr,
         },
-        Ours {
+        HostPipes {
             stdin: ours,
             stdout: out,
             stderr: err,

@@ -1,16 +1,17 @@
-//! Watching a command: taking its output, passing on input and signals, and ending it when it must.
+//! Watching a command: reading its output, passing on input and signals, and ending it when it must
+//! end.
 
-use super::helper::block::Filled;
+use super::helper::block::EncodedBlock;
 use super::helper::layout::{
-    COMMAND_STEPS, ENDED, FAILED, GONE, OVERDUE, PLACE_STEPS, READY, Word,
+    COMMAND_STEPS, CONTAINER_STEPS, ENDED, FAILED, GONE, HelperReport, OVERDUE, READY,
 };
-use super::helper::network::{self, Guard, Ports, Serve};
+use super::helper::network::{self, RelayPorts, RunningRelay, StartRelay};
 use super::helper::start::Helper;
 use super::limits::cgroup::Group;
 use super::limits::memory;
-use super::output::pipes::{Input, Taken};
-use super::protect::{Noticed, Protected};
-use super::{Captured, Denial, DenialLayer, End, Output, SandboxError, Stdin, Stream};
+use super::output::pipes::{InputFeed, OutputSink};
+use super::protect::{Notice, ProtectedFiles};
+use super::{CapturedOutput, Denial, DenialLayer, End, Output, SandboxError, Stdin, Stream};
 use crate::network::Domains;
 use crate::plan::Limits;
 use crate::tier::Mechanism;
@@ -27,16 +28,16 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// The harness's ends, while nobody has to wait for them.
-pub(super) struct Ours {
+/// The harness's ends of the pipes.
+pub(super) struct HostPipes {
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
 }
 
-impl Ours {
-    /// Has the runtime watch them.
-    pub(super) fn watched(self) -> Result<Ends, SandboxError> {
+impl HostPipes {
+    /// Registers them with the runtime.
+    pub(super) fn watched(self) -> Result<AsyncPipes, SandboxError> {
         let failed = SandboxError::step::<io::Error>;
         let receive = |end| pipe::Receiver::from_owned_fd(end).map_err(failed("pipe"));
         let stdin = self
@@ -44,7 +45,7 @@ impl Ours {
             .map(pipe::Sender::from_owned_fd)
             .transpose()
             .map_err(failed("pipe"))?;
-        Ok(Ends {
+        Ok(AsyncPipes {
             stdin,
             stdout: receive(self.stdout)?,
             stderr: receive(self.stderr)?,
@@ -52,66 +53,68 @@ impl Ours {
     }
 }
 
-/// The harness's ends.
-pub(super) struct Ends {
+/// The harness's ends, registered with the runtime.
+pub(super) struct AsyncPipes {
     pub(super) stdin: Option<pipe::Sender>,
     pub(super) stdout: pipe::Receiver,
     pub(super) stderr: pipe::Receiver,
 }
 
-pub(super) struct Watch<'a> {
+pub(super) struct CommandWatch<'a> {
     pub(super) helper: Helper,
-    pub(super) ends: Ends,
-    /// The blocks it follows: the namespaces', the place's and the command's.
-    pub(super) blocks: [&'a Filled; 3],
-    /// Whether the place was made ahead.
+    pub(super) ends: AsyncPipes,
+    /// The blocks that the helper executes: the namespaces', the container's and the command's.
+    pub(super) blocks: [&'a EncodedBlock; 3],
+    /// Whether the container was made ahead.
     pub(super) is_ready: bool,
     pub(super) program: &'a Path,
     pub(super) limits: &'a Limits,
     pub(super) group: &'a Group,
-    pub(super) protected: &'a mut Protected,
-    pub(super) network: Option<(Ports, &'a Domains, &'a dyn Serve)>,
+    pub(super) protected: &'a mut ProtectedFiles,
+    pub(super) network: Option<(RelayPorts, &'a Domains, &'a dyn StartRelay)>,
     pub(super) started: Instant,
 }
 
-pub(super) struct Watched {
+pub(super) struct WatchOutcome {
     pub(super) end: End,
-    pub(super) stdout: Captured,
-    pub(super) stderr: Captured,
+    pub(super) stdout: CapturedOutput,
+    pub(super) stderr: CapturedOutput,
     pub(super) denials: Vec<Denial>,
-    pub(super) rest: Rest,
+    pub(super) rest: Remains,
 }
 
-/// What is put away when the answer is on its way.
-pub(super) struct Rest {
-    /// A helper that has nobody left to watch over, and may take a moment to end.
+/// What is cleaned up after the result is on its way.
+pub(super) struct Remains {
+    /// A helper without processes to watch, which may take a moment to exit.
     pub(super) helper: Helper,
     pub(super) pidfd: AsyncFd<OwnedFd>,
-    /// What the command's streams and the helper's words came through.
-    pub(super) ends: (Ends, pipe::Receiver),
+    /// The pipes of the command's streams and of the helper's reports.
+    pub(super) ends: (AsyncPipes, pipe::Receiver),
 }
 
-/// How long a helper may take to end everything before it is given up. Only a process that the kernel itself cannot end takes longer than a moment.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a helper that is killed may take to be gone.
-const LAST_MOMENT: Duration = Duration::from_millis(150);
-/// How often, and how long apart, what is left in a group is ended one by one.
-const ROUNDS: usize = 200;
-const ROUND: Duration = Duration::from_millis(5);
-/// How long the receiver of a command that was ended may take for what it said last.
-const LAST_WORDS: Duration = Duration::from_millis(50);
+/// How long a helper may take to kill everything. Only a process that the kernel itself cannot kill
+/// takes longer than a moment.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a killed helper may take to exit.
+const KILL_TIMEOUT: Duration = Duration::from_millis(150);
+/// How often, and at what interval, processes left in a cgroup are killed one by one.
+const KILL_ROUNDS: usize = 200;
+const KILL_INTERVAL: Duration = Duration::from_millis(5);
+/// How long the receiver of a command that was ended may take for the rest of its output.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
 const ASKS_TO_END: [i32; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
-/// What is read at once. Memory that is touched for each call costs more than a few more reads of a command that says much.
+/// Bytes read at once. Touching memory for every call costs more than a few extra reads of a
+/// command with much output.
 const CHUNK: usize = 16 << 10;
 
-impl Watch<'_> {
+impl CommandWatch<'_> {
     pub(super) async fn run(
         mut self,
         stdin: Stdin,
         output: Output,
         mut signals: Option<mpsc::Receiver<i32>>,
         cancel: CancellationToken,
-    ) -> Result<Watched, SandboxError> {
+    ) -> Result<WatchOutcome, SandboxError> {
         let failed = SandboxError::step::<io::Error>;
         let pidfd = register(
             self.helper
@@ -131,11 +134,15 @@ impl Watch<'_> {
         let far = Duration::from_secs(365 * 24 * 3600);
         let deadline = tokio::time::Instant::from_std(self.started + self.limits.deadline.min(far));
         let mut sample = tokio::time::interval_at(tokio::time::Instant::now() + SAMPLE, SAMPLE);
-        let mut taken = Taken::new(self.limits, output);
-        let mut input = Input::new(stdin, self.ends.stdin.take());
-        let mut said = Said::default();
+        let mut sink = OutputSink::new(self.limits, output);
+        let mut input = InputFeed::new(stdin, self.ends.stdin.take());
+        let mut reports = HelperReports::default();
         let mut words = Vec::new();
-        let mut guard = if self.is_ready { self.serve()? } else { None };
+        let mut guard = if self.is_ready {
+            self.start_relay()?
+        } else {
+            None
+        };
         let mut cause = None;
         let (mut out, mut err) = (vec![0; CHUNK], vec![0; CHUNK]);
         let (mut out_open, mut err_open) = (true, true);
@@ -146,31 +153,31 @@ impl Watch<'_> {
                 () = cancel.cancelled(), if cause.is_none() => cause = Some(End::Cancelled),
                 () = sleep_until(deadline), if cause.is_none() => cause = Some(End::TimedOut),
                 _ = pidfd.readable() => break,
-                read = status.read_buf(&mut words), if !said.is_over => {
-                    said.is_over = matches!(read, Ok(0) | Err(_));
-                    said.take(&words);
-                    if said.is_ready && guard.is_none() {
-                        guard = self.serve()?;
+                read = status.read_buf(&mut words), if !reports.is_over => {
+                    reports.is_over = matches!(read, Ok(0) | Err(_));
+                    reports.take(&words);
+                    if reports.is_ready && guard.is_none() {
+                        guard = self.start_relay()?;
                     }
-                    if said.is_gone {
+                    if reports.is_gone {
                         break;
                     }
                 }
-                read = self.ends.stdout.read(&mut out), if out_open && taken.has_room() => {
+                read = self.ends.stdout.read(&mut out), if out_open && sink.has_room() => {
                     let count = read.unwrap_or(0);
                     out_open = count > 0;
                     if out_open {
-                        taken.take(Stream::Out, &out[..count]);
+                        sink.take(Stream::Out, &out[..count]);
                     }
                 }
-                read = self.ends.stderr.read(&mut err), if err_open && taken.has_room() => {
+                read = self.ends.stderr.read(&mut err), if err_open && sink.has_room() => {
                     let count = read.unwrap_or(0);
                     err_open = count > 0;
                     if err_open {
-                        taken.take(Stream::Err, &err[..count]);
+                        sink.take(Stream::Err, &err[..count]);
                     }
                 }
-                () = taken.pass() => {}
+                () = sink.pass() => {}
                 () = input.pass() => {}
                 signal = receive(&mut signals) => match signal {
                     Some(signal) => {
@@ -190,61 +197,61 @@ impl Watch<'_> {
                     }
                 }
             }
-            if taken.bytes() > self.limits.flood_bytes && taken.is_kept() && cause.is_none() {
+            if sink.bytes() > self.limits.flood_bytes && sink.is_kept() && cause.is_none() {
                 cause = Some(End::Flooded);
             }
             if cause.is_some() {
                 let gone = async {
-                    while !said.is_gone
+                    while !reports.is_gone
                         && !matches!(status.read_buf(&mut words).await, Ok(0) | Err(_))
                     {
-                        said.take(&words);
+                        reports.take(&words);
                     }
-                    said.is_gone
+                    reports.is_gone
                 };
                 self.finish_off(&pidfd, gone).await;
                 break;
             }
         }
-        // Nothing of importance is said after that.
-        if !said.is_gone {
+        // Nothing important is reported after that.
+        if !reports.is_gone {
             self.helper.reap();
             let _ = rustix::io::ioctl_fionbio(&self.helper.status, true);
             let _ = self.helper.status.read_to_end(&mut words);
-            said.take(&words);
+            reports.take(&words);
         }
-        if !said.is_gone && said.failure.is_none() {
+        if !reports.is_gone && reports.failure.is_none() {
             self.end_survivors(&mut status).await;
         }
         if let Some(events) = changes {
             self.protected.keep(events.into_inner());
         }
-        if said.is_overdue && cause.is_none() {
+        if reports.is_overdue && cause.is_none() {
             cause = Some(End::TimedOut);
         }
         let rest = async {
-            taken.drain(Stream::Out, &self.ends.stdout, &mut out).await;
-            taken.drain(Stream::Err, &self.ends.stderr, &mut err).await;
+            sink.drain(Stream::Out, &self.ends.stdout, &mut out).await;
+            sink.drain(Stream::Err, &self.ends.stderr, &mut err).await;
         };
-        // Whoever reads slowly gets all of it, unless time is up or he was told to end.
+        // A slow receiver gets everything, unless time is up or it was asked to end.
         let stop = cause.is_some() || is_asked_to_end;
         tokio::select! {
             biased;
             () = rest => {}
-            () = sleep(LAST_WORDS), if stop => {}
+            () = sleep(DRAIN_TIMEOUT), if stop => {}
             () = cancel.cancelled(), if !stop => cause = Some(End::Cancelled),
             () = sleep_until(deadline), if !stop => cause = Some(End::TimedOut),
             Some(_) = receive(&mut signals), if !stop => cause = Some(End::Cancelled),
         }
-        let mut denials = guard.map_or_else(Vec::new, Guard::finish);
-        let end = self.end(&said, cause, &mut denials)?;
-        let (stdout, stderr) = taken.finish();
-        let rest = Rest {
+        let mut denials = guard.map_or_else(Vec::new, RunningRelay::finish);
+        let end = self.end(&reports, cause, &mut denials)?;
+        let (stdout, stderr) = sink.finish();
+        let rest = Remains {
             helper: self.helper,
             pidfd,
             ends: (self.ends, status),
         };
-        Ok(Watched {
+        Ok(WatchOutcome {
             end,
             stdout,
             stderr,
@@ -253,22 +260,23 @@ impl Watch<'_> {
         })
     }
 
-    fn serve(&mut self) -> Result<Option<Box<dyn Guard>>, SandboxError> {
-        let (Some((ports, domains, serve)), Some(control)) =
+    fn start_relay(&mut self) -> Result<Option<Box<dyn RunningRelay>>, SandboxError> {
+        let (Some((ports, domains, relay)), Some(control)) =
             (self.network.take(), &self.helper.control)
         else {
             return Ok(None);
         };
         let listeners = network::receive(control.as_fd(), &ports)?;
-        serve
-            .serve(listeners, domains)
+        relay
+            .start(listeners, domains)
             .map(Some)
             .map_err(SandboxError::step("answering the network"))
     }
 
-    /// Ends everything, and waits until it is. The helper is not killed for being slow: then nobody would say when nothing is left.
+    /// Ends everything, and waits until it has ended. A slow helper is not killed, because then
+    /// nothing would report that no process is left.
     async fn finish_off(&mut self, pidfd: &AsyncFd<OwnedFd>, gone: impl Future<Output = bool>) {
-        self.helper.end();
+        self.helper.stop();
         self.group.kill();
         let over = async {
             tokio::select! {
@@ -277,34 +285,39 @@ impl Watch<'_> {
                 _ = pidfd.readable() => {}
             }
         };
-        if tokio::time::timeout(PATIENCE, over).await.is_err() {
+        if tokio::time::timeout(STOP_TIMEOUT, over).await.is_err() {
             self.helper.kill();
-            let _ = tokio::time::timeout(LAST_MOMENT, pidfd.readable()).await;
+            let _ = tokio::time::timeout(KILL_TIMEOUT, pidfd.readable()).await;
         }
     }
 
-    /// A helper that is gone, and did not say that nobody is left, was ended by somebody. Its second process ends everything when it hears that.
+    /// The helper was killed before it reported that no process is left. Its second process kills
+    /// everything when it notices.
     async fn end_survivors(&mut self, status: &mut pipe::Receiver) {
-        self.helper.end();
-        let heard =
-            async { while matches!(status.read(&mut [0; size_of::<Word>()]).await, Ok(1..)) {} };
-        let _ = tokio::time::timeout(PATIENCE, heard).await;
-        // Without a helper its groups still know who is left.
-        for _ in 0..ROUNDS {
+        self.helper.stop();
+        let heard = async {
+            while matches!(
+                status.read(&mut [0; size_of::<HelperReport>()]).await,
+                Ok(1..)
+            ) {}
+        };
+        let _ = tokio::time::timeout(STOP_TIMEOUT, heard).await;
+        // Without a helper, the cgroups still know which processes are left.
+        for _ in 0..KILL_ROUNDS {
             if self.group.kill_each() {
                 break;
             }
-            sleep(ROUND).await;
+            sleep(KILL_INTERVAL).await;
         }
     }
 
     fn end(
         &self,
-        said: &Said,
+        reports: &HelperReports,
         cause: Option<End>,
         denials: &mut Vec<Denial>,
     ) -> Result<End, SandboxError> {
-        if let (Some((step, code)), None) = (said.failure, cause) {
+        if let (Some((step, code)), None) = (reports.failure, cause) {
             let step = step_name(self.blocks, step as usize);
             let cause = io::Error::from_raw_os_error(code.cast_signed());
             return Err(if step == START {
@@ -321,7 +334,10 @@ impl Watch<'_> {
             what: what.into(),
             why,
         };
-        let (status, ended) = (said.status.map(u32::cast_signed), said.status.is_some());
+        let (status, ended) = (
+            reports.status.map(u32::cast_signed),
+            reports.status.is_some(),
+        );
         let signal = status
             .filter(|status| libc::WIFSIGNALED(*status))
             .map(|status| libc::WTERMSIG(status));
@@ -334,7 +350,7 @@ impl Watch<'_> {
             (None, Some(status)) => {
                 signal.map_or_else(|| End::Exited(libc::WEXITSTATUS(status)), End::Signalled)
             }
-            // The helper is gone and said nothing: the kernel ended it, with everything.
+            // The helper is gone without a report: the kernel killed it, with everything.
             (None, None) => {
                 if self.group.ran_out_of_memory() {
                     End::OutOfMemory
@@ -348,28 +364,28 @@ impl Watch<'_> {
             End::TimedOut => denials.push(limit(
                 "time",
                 format!(
-                    "the command was ended when its {} ms were over",
+                    "the harness ended the command after {} ms",
                     self.limits.deadline.as_millis()
                 ),
             )),
             End::Flooded => denials.push(limit(
                 "output",
                 format!(
-                    "the command was ended when it had written {} bytes",
+                    "the harness ended the command after {} bytes of output",
                     self.limits.flood_bytes
                 ),
             )),
             End::OutOfMemory => denials.push(limit(
                 "memory",
                 format!(
-                    "the command was ended when it used more than {} bytes",
+                    "the command was ended because it used more than {} bytes",
                     self.limits.memory_bytes
                 ),
             )),
             End::OutOfTime => denials.push(limit(
                 "processor time",
                 format!(
-                    "the command was ended when it had used {:?}",
+                    "the command was ended because it had used {:?}",
                     self.limits.cpu
                 ),
             )),
@@ -379,25 +395,29 @@ impl Watch<'_> {
     }
 }
 
-/// The step that starts the program itself.
+/// The step that executes the program.
 pub(super) const START: &str = "starting the program";
 
-/// What a step that failed is called.
-pub(super) fn step_name([ground, place, command]: [&Filled; 3], number: usize) -> &'static str {
-    let (places, commands) = (usize::from(PLACE_STEPS), usize::from(COMMAND_STEPS));
+/// The name of a failed step.
+pub(super) fn step_name(
+    [namespaces, place, command]: [&EncodedBlock; 3],
+    number: usize,
+) -> &'static str {
+    let (places, commands) = (usize::from(CONTAINER_STEPS), usize::from(COMMAND_STEPS));
     let name = match number {
         _ if number >= commands => command.steps.get(number - commands),
         _ if number >= places => place.steps.get(number - places),
-        _ => ground.steps.get(number),
+        _ => namespaces.steps.get(number),
     };
     name.copied().unwrap_or("the helper")
 }
 
 const SAMPLE: Duration = Duration::from_millis(100);
 
-/// Has the runtime watch a descriptor.
+/// Registers a descriptor with the runtime.
 fn register<T: AsRawFd + Into<OwnedFd>>(owned: T) -> io::Result<AsyncFd<T>> {
-    // SAFETY: what can become an owned descriptor owns it now: its number stays the same, and open, until it is dropped.
+    // SAFETY: a type that converts into an owned descriptor owns it now: its number stays the same,
+    // and open, until it is dropped.
     unsafe { AsyncFd::register(owned) }.map_err(io::Error::from)
 }
 
@@ -408,9 +428,9 @@ async fn receive(signals: &mut Option<mpsc::Receiver<i32>>) -> Option<i32> {
     }
 }
 
-/// Returns when something that governs calls came to be, or was replaced.
-async fn changed(events: Option<&AsyncFd<File>>, protected: &mut Protected) {
-    // Another call may have found it already.
+/// Returns when a protected file was created or replaced.
+async fn changed(events: Option<&AsyncFd<File>>, protected: &mut ProtectedFiles) {
+    // Another command may have found it already.
     if protected.is_broken() {
         return;
     }
@@ -422,16 +442,16 @@ async fn changed(events: Option<&AsyncFd<File>>, protected: &mut Protected) {
             return pending().await;
         };
         match protected.notice(events.get_ref()) {
-            Noticed::Broken => return,
-            Noticed::Nothing => ready.clear_ready(),
-            Noticed::More => tokio::task::yield_now().await,
+            Notice::Broken => return,
+            Notice::Nothing => ready.clear_ready(),
+            Notice::More => tokio::task::yield_now().await,
         }
     }
 }
 
-/// What the helper said so far.
+/// What the helper has reported so far.
 #[derive(Default)]
-struct Said {
+struct HelperReports {
     is_over: bool,
     is_ready: bool,
     is_gone: bool,
@@ -440,18 +460,16 @@ struct Said {
     status: Option<u32>,
 }
 
-impl Said {
+impl HelperReports {
     fn take(&mut self, bytes: &[u8]) {
-        for word in bytes.chunks_exact(size_of::<Word>()) {
-            let number = |at: usize| {
-                u32::from_ne_bytes([word[at], word[at + 1], word[at + 2], word[at + 3]])
-            };
-            match number(0) {
+        for bytes in bytes.chunks_exact(size_of::<HelperReport>()) {
+            let report = HelperReport::from_bytes(bytes);
+            match report.kind {
                 READY => self.is_ready = true,
                 GONE => self.is_gone = true,
                 OVERDUE => self.is_overdue = true,
-                FAILED => self.failure = self.failure.or(Some((number(4), number(8)))),
-                ENDED => self.status = Some(number(4)),
+                FAILED => self.failure = self.failure.or(Some((report.first, report.second))),
+                ENDED => self.status = Some(report.first),
                 _ => {}
             }
         }

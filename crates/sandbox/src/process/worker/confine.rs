@@ -14,25 +14,27 @@ use std::time::Duration;
 static STACK_LOW: AtomicUsize = AtomicUsize::new(0);
 static STACK_HIGH: AtomicUsize = AtomicUsize::new(0);
 
-/// The part of the request the worker is at.
+/// Which part of the request the worker is working on.
 static PART: AtomicI32 = AtomicI32::new(0);
 
-/// How far below its stack an overflow may strike: the guard page, with room to spare.
+/// How far below its stack an overflow may hit: the guard page, with some margin.
 const GUARD: usize = 1 << 20;
 const SIGNAL_STACK: usize = 64 << 10;
 
 /// Turns this process into a worker and never returns.
 ///
-/// `prepare` runs first, before anything untrusted was read: what a library looks up once and keeps has to be looked up here.
-/// `serve` runs confined. Both run on a thread with a large stack of its own; the first thread only waits for the harness to close
-/// its end of the channel and then ends the process, whatever the evaluator is doing: a worker never outlives its harness.
+/// `prepare` runs first, before anything untrusted is read: what a library caches must be looked up
+/// here. `serve` runs confined. Both run on a thread with a large stack of its own; the first
+/// thread only waits for the harness to close its end of the channel and then exits, whatever the
+/// evaluator is doing: a worker never outlives its harness.
 pub fn become_worker<T>(
     limits: &WorkerLimits,
     prepare: impl FnOnce() -> T + Send + 'static,
     serve: impl FnOnce(T, Channel) + Send + 'static,
 ) -> ! {
     let limits = *limits;
-    // Other threads would lose their descriptors under their hands, and panic now and then: better always to refuse.
+    // Other threads would lose their descriptors while they use them, and panic now and then:
+    // better to refuse always.
     if !is_alone() {
         leave(ExitCode::Unconfined);
     }
@@ -54,7 +56,7 @@ pub fn become_worker<T>(
     leave(ExitCode::Closed)
 }
 
-/// Ends the process at once: no destructors, no exit handlers, nothing the filter would object to.
+/// Exits at once: no destructors, no exit handlers, nothing the filter would object to.
 pub fn leave(code: ExitCode) -> ! {
     let part = if code as libc::c_int >= ExitCode::Memory as libc::c_int {
         PART.load(Ordering::Relaxed)
@@ -65,7 +67,7 @@ pub fn leave(code: ExitCode) -> ! {
     unsafe { libc::_exit(code as libc::c_int + part) }
 }
 
-/// Says which part of its request this worker is at, for the case that it dies there.
+/// Records which part of its request this worker is working on, in case it dies there.
 pub fn enter_part(part: usize) {
     PART.store(
         libc::c_int::try_from(part.min(MAX_PARTS - 1)).unwrap_or(0),
@@ -84,7 +86,7 @@ pub(super) fn read_clock(clock: libc::clockid_t) -> Option<Duration> {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `time` is a valid place for the answer.
+    // SAFETY: `time` is writable.
     if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
         return None;
     }
@@ -94,15 +96,17 @@ pub(super) fn read_clock(clock: libc::clockid_t) -> Option<Duration> {
     ))
 }
 
-/// SandboxPolicy the whole process and gives back the channel. Called once, on the thread that evaluates.
+/// Confines the whole process and returns the channel. Called once, on the evaluator's thread.
 fn confine(limits: &WorkerLimits) -> Result<Channel, ProcessError> {
     catch_faults(limits).map_err(ProcessError::step("signal handlers"))?;
-    // SAFETY: the call takes no pointers. Not dumpable: nobody of the same user may trace it or read its memory.
+    // SAFETY: the call takes no pointers. Not dumpable: other processes of the user cannot trace it
+    // or read its memory.
     check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) })
         .map_err(ProcessError::step("dumpable"))?;
     limit(limits).map_err(ProcessError::step("limits"))?;
     filter::apply()?;
-    // SAFETY: both descriptors are open (the spawn put them there) and nothing else in this process owns them.
+    // SAFETY: both descriptors are open (the spawn put them there), and nothing else in this
+    // process owns them.
     Ok(unsafe {
         Channel {
             reader: File::from_raw_fd(REQUESTS),
@@ -117,7 +121,8 @@ pub(super) fn is_alone() -> bool {
 }
 
 fn close_all_but_channel() {
-    // SAFETY: nothing in this process uses a descriptor yet but the channel; the standard streams are not written to again.
+    // SAFETY: nothing in this process uses a descriptor yet but the channel; the standard streams
+    // are not written to again.
     let closed = unsafe {
         libc::close_range(0, REQUESTS.unsigned_abs() - 1, 0) == 0
             && libc::close_range(ANSWERS.unsigned_abs() + 1, libc::c_uint::MAX, 0) == 0
@@ -127,8 +132,9 @@ fn close_all_but_channel() {
     }
 }
 
-/// One allocation arena, for a second one would reserve address space that the limit should give to scripts; and memory that stays when it is
-/// freed, for the system hands out every page anew, and clean, which is much of what a short script costs.
+/// One allocation arena, because a second one would reserve address space that the limit should
+/// leave to scripts; and keep freed memory, because the system clears every page it hands out,
+/// which is much of the cost of a short script.
 fn keep_memory() {
     #[cfg(target_env = "gnu")]
     // SAFETY: sets parameters of the allocator before a second thread exists.
@@ -148,9 +154,10 @@ fn watch_channel() {
         revents: 0,
     };
     loop {
-        // SAFETY: one valid entry. No events are asked for, so only a closed peer (or channel) ends the call.
+        // SAFETY: one valid entry. It requests no events, so only a closed peer (or channel) ends
+        // the call.
         let ready = unsafe { libc::poll(&raw mut channel, 1, -1) };
-        // Whatever else goes wrong: a worker that cannot see its harness end must end itself.
+        // Whatever else goes wrong: a worker that cannot see its harness end must exit.
         if ready > 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             return;
         }
@@ -187,7 +194,8 @@ fn handle(signal: libc::c_int, action: SignalAction) -> io::Result<()> {
     let mut plan: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     plan.sa_sigaction = action as usize;
     plan.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-    // SAFETY: `plan` is complete, and the action is safe to run in a signal handler: it reads atomics and ends the process.
+    // SAFETY: `plan` is complete, and the action is safe in a signal handler: it reads atomics and
+    // exits.
     check(unsafe { libc::sigaction(signal, &raw const plan, ptr::null_mut()) })
 }
 
@@ -203,12 +211,12 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut 
     unsafe { libc::_exit(128 + signal) }
 }
 
-/// An allocation that fails aborts; panics never come this far.
+/// A failed allocation aborts; panics never get this far.
 extern "C" fn on_abort(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
     leave(ExitCode::Memory);
 }
 
-/// The harness wants to know where the worker is stuck before it is gone.
+/// The harness asks where the worker is stuck before it kills it.
 extern "C" fn on_stop(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
     leave(ExitCode::Stopped);
 }
@@ -224,7 +232,7 @@ fn limit(limits: &WorkerLimits) -> io::Result<()> {
             limits.cpu_seconds.saturating_add(1),
         ),
         (libc::RLIMIT_FSIZE, 0, 0),
-        // None can be opened, and waiting for the channel needs a limit of one.
+        // It can open none, but polling the channel needs a limit of one.
         (libc::RLIMIT_NOFILE, 1, 1),
         (libc::RLIMIT_NPROC, 0, 0),
         (libc::RLIMIT_STACK, limits.stack_bytes, limits.stack_bytes),

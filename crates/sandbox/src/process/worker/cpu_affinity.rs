@@ -1,65 +1,63 @@
-//! Keeping a worker near the thread that waits for its answer.
+//! Keeping a worker on the core of the thread that waits for its answer.
 //!
-//! A short script takes less time than waking a core that sleeps, several times less on a virtual machine. The scheduler knows nothing of
-//! that: it gives the worker another core, and the answer wakes the first one again. While one thread does nothing but wait for one
-//! worker, both do best on the same core.
+//! A short script takes less time than waking a sleeping core, several times less on a virtual
+//! machine. The scheduler does not know that: it gives the worker another core, and the answer
+//! wakes the first one again. While one thread does nothing but wait for one worker, both run best
+//! on the same core.
 
 use super::WorkerProcess;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use crate::process::child::wait_readable;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Where the thread of a worker that evaluates was put, and where it might be before.
+/// The evaluator thread of a worker, the core it is pinned to, and its affinity before.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct PinnedEvaluator {
     evaluator: Pid,
     core: usize,
     before: CpuSet,
 }
 
-/// This thread stays on its core until this is dropped. Nothing may be started meanwhile: a new thread or process would stay there for
-/// good.
-struct Still {
+/// Keeps this thread on its core until dropped. Start no thread or process meanwhile: it would stay
+/// on that core for good.
+struct PinnedThread {
     before: CpuSet,
 }
 
 impl WorkerProcess {
-    /// Does `ask`, and waits until `answer` can be read, at most `patience`, with the worker and this thread on one core. What cannot be
-    /// had of that is left out: the caller has to see for itself whether there is an answer.
-    pub fn ask_near<T>(
+    /// Runs `ask`, and waits at most `patience` until `answer` is readable, with the worker and
+    /// this thread on one core. Pinning is best effort, and the caller must check whether there is
+    /// an answer.
+    pub fn ask_on_one_core<T>(
         &mut self,
         answer: impl AsFd,
         patience: Duration,
         ask: impl FnOnce() -> T,
     ) -> T {
-        let still = self.gather();
+        let thread = self.pin();
         let asked = ask();
-        let patience = Timespec {
-            tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: patience.subsec_nanos().into(),
-        };
-        let heard = poll(&mut [PollFd::new(&answer, PollFlags::IN)], Some(&patience));
-        drop(still);
-        if !matches!(heard, Ok(1)) {
-            self.let_go();
+        let answered = wait_readable(&answer, patience);
+        drop(thread);
+        if answered != Ok(true) {
+            self.unpin();
         }
         asked
     }
 
-    /// Lets the worker run wherever it might before [`ask_near`](Self::ask_near).
-    pub fn let_go(&mut self) {
-        if let Some(Held {
+    /// Undoes the pinning of [`ask_on_one_core`](Self::ask_on_one_core).
+    pub fn unpin(&mut self) {
+        if let Some(PinnedEvaluator {
             evaluator, before, ..
-        }) = self.held.take()
+        }) = self.pinned.take()
         {
-            // It fails for a worker that is gone.
+            // This fails if the worker is gone.
             let _ = sched_setaffinity(Some(evaluator), &before);
         }
     }
 
-    fn gather(&mut self) -> Option<Still> {
+    fn pin(&mut self) -> Option<PinnedThread> {
         let before = sched_getaffinity(None).ok()?;
         if before.count() < 2 {
             return None;
@@ -68,29 +66,33 @@ impl WorkerProcess {
         let mut one = CpuSet::new();
         one.set(core);
         sched_setaffinity(None, &one).ok()?;
-        let still = Still { before };
-        if self.held.as_ref().is_none_or(|held| held.core != core) {
-            let known = self.held.as_ref().map(|held| held.evaluator);
+        let thread = PinnedThread { before };
+        if self
+            .pinned
+            .as_ref()
+            .is_none_or(|pinned| pinned.core != core)
+        {
+            let known = self.pinned.as_ref().map(|pinned| pinned.evaluator);
             let evaluator = known.or_else(|| evaluator(self.process.pid))?;
             sched_setaffinity(Some(evaluator), &one).ok()?;
-            self.held = Some(Held {
+            self.pinned = Some(PinnedEvaluator {
                 evaluator,
                 core,
                 before,
             });
         }
-        Some(still)
+        Some(thread)
     }
 }
 
-impl Drop for Still {
+impl Drop for PinnedThread {
     fn drop(&mut self) {
-        // What was allowed a moment ago; where that changed, the thread stays where it is.
+        // If the allowed set changed meanwhile, the thread stays where it is.
         let _ = sched_setaffinity(None, &self.before);
     }
 }
 
-/// The thread that evaluates: the first one only waits for the end, and there are no others.
+/// The evaluator's thread: the first thread only waits for the end, and there are no others.
 fn evaluator(pid: libc::pid_t) -> Option<Pid> {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
     let numbers = threads.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());

@@ -1,19 +1,19 @@
 //! How a worker ended, and what that means.
 
-/// The exit codes a worker chooses itself. Apart from these it only ends by a signal.
+/// The exit codes a worker chooses itself. Otherwise it only ends by a signal.
 ///
-/// Those from [`Memory`](Self::Memory) on are the first of [`MAX_PARTS`] codes: the code also says which part of a request the
-/// worker was at, because a dead worker cannot be asked.
+/// Those from [`Memory`](Self::Memory) on are the first of [`MAX_PARTS`] codes: the code also says
+/// which part of a request the worker was working on, because a dead worker cannot be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum ExitCode {
     /// The harness closed the channel.
     Closed = 0,
-    /// It could not be confined, so it refused to serve.
+    /// It could not confine itself, so it refused to serve.
     Unconfined = 80,
     /// The harness sent something it does not understand.
     Malformed = 81,
-    /// Memory was refused.
+    /// An allocation failed.
     Memory = 100,
     /// The stack overflowed.
     Stack = 130,
@@ -23,7 +23,7 @@ pub enum ExitCode {
     Stopped = 190,
 }
 
-/// Parts of one request that a worker's death can tell apart.
+/// How many parts of one request a worker's death can tell apart.
 pub const MAX_PARTS: usize = 30;
 
 const FIRST_WITH_PART: i32 = ExitCode::Memory as i32;
@@ -36,28 +36,28 @@ pub enum Death {
     Exit(i32),
     /// This signal ended it.
     Signal(i32),
-    /// It is gone and somebody else collected its status.
+    /// Other code reaped it.
     Lost,
 }
 
 /// What a death means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// It ended in good order after the channel was closed.
+pub enum DeathCause {
+    /// It exited normally after the channel was closed.
     Closed,
-    /// It asked for more memory than it may have.
+    /// It exceeded its memory limit.
     Memory,
     /// It nested too deeply.
     Stack,
-    /// The evaluator is broken.
+    /// The evaluator has a bug.
     Panic,
-    /// The processor time of its whole life is used up.
+    /// It used up the processor time of its whole life.
     Cpu,
-    /// It made a system call it may not make.
+    /// It made a forbidden system call.
     Filter,
-    /// Somebody killed it; most often the harness, at a deadline.
+    /// It was killed, most often by the harness at a deadline.
     Killed,
-    /// It could not be confined and refused to serve.
+    /// It could not confine itself and refused to serve.
     Unconfined,
     /// Anything else.
     Other,
@@ -66,27 +66,27 @@ pub enum Cause {
 impl Death {
     /// What the death means.
     #[must_use]
-    pub fn cause(self) -> Cause {
+    pub fn cause(self) -> DeathCause {
         match self {
             Self::Exit(code) => [
-                (ExitCode::Closed, Cause::Closed),
-                (ExitCode::Unconfined, Cause::Unconfined),
-                (ExitCode::Memory, Cause::Memory),
-                (ExitCode::Stack, Cause::Stack),
-                (ExitCode::Panic, Cause::Panic),
-                (ExitCode::Stopped, Cause::Killed),
+                (ExitCode::Closed, DeathCause::Closed),
+                (ExitCode::Unconfined, DeathCause::Unconfined),
+                (ExitCode::Memory, DeathCause::Memory),
+                (ExitCode::Stack, DeathCause::Stack),
+                (ExitCode::Panic, DeathCause::Panic),
+                (ExitCode::Stopped, DeathCause::Killed),
             ]
             .into_iter()
             .find(|&(known, _)| known as i32 == first_of(code))
-            .map_or(Cause::Other, |(_, cause)| cause),
-            Self::Signal(libc::SIGSYS) => Cause::Filter,
-            Self::Signal(libc::SIGXCPU) => Cause::Cpu,
-            Self::Signal(libc::SIGKILL) => Cause::Killed,
-            Self::Signal(_) | Self::Lost => Cause::Other,
+            .map_or(DeathCause::Other, |(_, cause)| cause),
+            Self::Signal(libc::SIGSYS) => DeathCause::Filter,
+            Self::Signal(libc::SIGXCPU) => DeathCause::Cpu,
+            Self::Signal(libc::SIGKILL) => DeathCause::Killed,
+            Self::Signal(_) | Self::Lost => DeathCause::Other,
         }
     }
 
-    /// The part of the request the worker was at, when it lived to say.
+    /// The part of the request the worker was working on, if it could still tell.
     #[must_use]
     pub fn part(self) -> Option<usize> {
         match self {
@@ -100,7 +100,7 @@ impl Death {
     }
 }
 
-/// The code without the part it carries.
+/// The code without the part number.
 const fn first_of(code: i32) -> i32 {
     if code < FIRST_WITH_PART || code > ExitCode::Stopped as i32 + SPAN - 1 {
         code
@@ -116,18 +116,18 @@ mod tests {
     #[test]
     fn every_death_has_a_cause() {
         for (death, cause) in [
-            (Death::Exit(0), Cause::Closed),
-            (Death::Exit(100), Cause::Memory),
-            (Death::Exit(129), Cause::Memory),
-            (Death::Exit(131), Cause::Stack),
-            (Death::Exit(160), Cause::Panic),
-            (Death::Exit(219), Cause::Killed),
-            (Death::Exit(220), Cause::Other),
-            (Death::Exit(1), Cause::Other),
-            (Death::Signal(libc::SIGSYS), Cause::Filter),
-            (Death::Signal(libc::SIGKILL), Cause::Killed),
-            (Death::Signal(libc::SIGSEGV), Cause::Other),
-            (Death::Lost, Cause::Other),
+            (Death::Exit(0), DeathCause::Closed),
+            (Death::Exit(100), DeathCause::Memory),
+            (Death::Exit(129), DeathCause::Memory),
+            (Death::Exit(131), DeathCause::Stack),
+            (Death::Exit(160), DeathCause::Panic),
+            (Death::Exit(219), DeathCause::Killed),
+            (Death::Exit(220), DeathCause::Other),
+            (Death::Exit(1), DeathCause::Other),
+            (Death::Signal(libc::SIGSYS), DeathCause::Filter),
+            (Death::Signal(libc::SIGKILL), DeathCause::Killed),
+            (Death::Signal(libc::SIGSEGV), DeathCause::Other),
+            (Death::Lost, DeathCause::Other),
         ] {
             assert_eq!(death.cause(), cause, "{death:?}");
         }

@@ -1,4 +1,4 @@
-//! The system calls a worker may make. Any other ends it.
+//! The system calls a worker may make. Any other call kills it.
 
 use super::{ANSWERS, ProcessError, REQUESTS};
 use seccompiler::{
@@ -8,7 +8,7 @@ use seccompiler::{
 use std::collections::BTreeMap;
 use std::io;
 
-/// Calls that can do no harm to a process with one channel: waiting, time, randomness, ending.
+/// Calls that are harmless in a process with one channel: waiting, time, randomness, exiting.
 const PLAIN: &[libc::c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_poll,
@@ -30,7 +30,7 @@ const PLAIN: &[libc::c_long] = &[
     libc::SYS_sigaltstack,
 ];
 
-/// Applies the filter to every thread of this process, for good.
+/// Applies the filter to every thread of this process, permanently.
 pub(super) fn apply() -> Result<(), ProcessError> {
     let failed = |cause: &dyn std::fmt::Display| ProcessError::SetUp {
         step: "system call filter",
@@ -65,7 +65,7 @@ fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError>
         PLAIN.iter().map(|&call| (call, Vec::new())).collect();
     for (call, argument, compare, values) in [
         (libc::SYS_read, 0, SeccompCmpOp::Eq, &[requests][..]),
-        // A failed allocation reports itself on standard error, which is closed, before it aborts.
+        // A failed allocation prints to standard error, which is closed, before it aborts.
         (
             libc::SYS_write,
             0,
@@ -79,14 +79,15 @@ fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, seccompiler::BackendError>
             SeccompCmpOp::MaskedEq(executable),
             &[0],
         ),
-        // The clocks of the system and of this process; negative numbers would be those of others.
+        // The clocks of the system and of this process; negative numbers are those of other
+        // processes.
         (
             libc::SYS_clock_gettime,
             0,
             SeccompCmpOp::Le,
             &[u64::from(libc::CLOCK_TAI.unsigned_abs())],
         ),
-        // How `abort` raises its signal.
+        // `abort` raises its signal like this.
         (libc::SYS_tgkill, 0, SeccompCmpOp::Eq, &[own_id]),
     ] {
         let allowed = values.iter().map(|&value| {

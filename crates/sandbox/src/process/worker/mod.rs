@@ -1,7 +1,8 @@
-//! Script workers as processes: starting one, watching it, ending it; and, on the other side, becoming one.
+//! Script workers as processes: starting, watching and ending one; and, on the other side, becoming
+//! one.
 //!
-//! A worker is a program started again with nothing but its ends of two pipes. Before its first read it gives up everything a
-//! script could misuse: see [`become_worker`].
+//! A worker is a program started again with only its ends of two pipes. Before its first read it
+//! gives up everything a script could misuse: see [`become_worker`].
 
 mod confine;
 mod cpu_affinity;
@@ -10,28 +11,29 @@ mod filter;
 mod spawn;
 
 pub use confine::{become_worker, enter_part, leave, own_cpu_time};
-pub use death::{Cause, Death, ExitCode, MAX_PARTS};
+pub use death::{Death, DeathCause, ExitCode, MAX_PARTS};
 pub use spawn::WorkerProcess;
 
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-/// The descriptors of a worker: what it is asked, and where it answers.
+/// The descriptors of a worker: requests come in, answers go out.
 const REQUESTS: i32 = 3;
 const ANSWERS: i32 = 4;
 
-/// One side of the channel between the harness and a worker. Two pipes rather than a socket: a round trip takes half the time.
+/// One side of the channel between the harness and a worker. Two pipes rather than a socket: a
+/// round trip takes half the time.
 #[derive(Debug)]
 pub struct Channel {
-    /// What the other side says.
+    /// What the other side writes.
     pub reader: File,
-    /// What it is told.
+    /// What the other side reads.
     pub writer: File,
 }
 
 impl Channel {
-    /// Makes this side fail rather than wait.
+    /// Makes this side fail instead of blocking.
     pub fn set_nonblocking(&self) -> io::Result<()> {
         Ok([&self.reader, &self.writer]
             .into_iter()
@@ -39,7 +41,7 @@ impl Channel {
     }
 }
 
-/// The program to start as a worker, and the argument that tells it so.
+/// The program to start as a worker, and the argument that makes it one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerProgram {
     /// The executable.
@@ -49,7 +51,7 @@ pub struct WorkerProgram {
 }
 
 impl WorkerProgram {
-    /// This very program, even when its file was replaced since it started.
+    /// This program, even if its file was replaced since it started.
     #[must_use]
     pub fn this_program(argument: &'static str) -> Self {
         Self {
@@ -59,14 +61,15 @@ impl WorkerProgram {
     }
 }
 
-/// What a worker may use over its life. The kernel holds it to these; what one request may use is a matter of the request.
+/// What a worker may use over its life, enforced by the kernel. Limits of a single request are part
+/// of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerLimits {
-    /// Address space beyond what the program and its stack take.
+    /// Address space beyond that of the program and its stack.
     pub memory_bytes: u64,
     /// Stack of the evaluator.
     pub stack_bytes: u64,
-    /// Processor time of the whole life: a backstop, so a worker in use should be replaced well before.
+    /// Processor time over its whole life: a backstop, so replace a busy worker well before.
     pub cpu_seconds: u64,
 }
 
@@ -81,7 +84,7 @@ impl Default for WorkerLimits {
 }
 
 impl WorkerLimits {
-    /// The form in which a worker is told: its environment is empty, so it is an argument.
+    /// As an argument, because a worker's environment is empty.
     #[must_use]
     pub fn to_argument(&self) -> String {
         format!(
@@ -90,7 +93,7 @@ impl WorkerLimits {
         )
     }
 
-    /// Reads [`to_argument`](Self::to_argument).
+    /// Parses [`to_argument`](Self::to_argument).
     #[must_use]
     pub fn from_argument(text: &str) -> Option<Self> {
         let mut numbers = text.split(',').map(str::parse);
@@ -112,7 +115,7 @@ pub enum ProcessError {
     Start {
         /// The program.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
     /// A step on the way failed.
@@ -120,7 +123,7 @@ pub enum ProcessError {
     SetUp {
         /// Which step.
         step: &'static str,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
 }

@@ -1,11 +1,12 @@
 //! Starting, watching and ending a worker.
 
 use super::confine::{is_alone, leave, read_clock};
-use super::cpu_affinity::Held;
+use super::cpu_affinity::PinnedEvaluator;
 use super::{
     ANSWERS, Channel, Death, ExitCode, ProcessError, REQUESTS, WorkerLimits, WorkerProgram,
 };
-use crate::process::child::{Ended, Started, null};
+use crate::lock::lock;
+use crate::process::child::{ChildExit, ChildProcess, null};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use std::ffi::CString;
@@ -15,25 +16,26 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// A running worker. Dropping it kills and reaps it.
 #[derive(Debug)]
 pub struct WorkerProcess {
-    pub(super) process: Started,
+    pub(super) process: ChildProcess,
     clock: libc::clockid_t,
     channel: Option<Channel>,
-    /// The worker's end, held here too: writing to a worker that is gone would otherwise raise a signal in this process.
+    /// The worker's end, kept open here, too: writing to a worker that is gone would otherwise
+    /// raise a signal in this process.
     _requests: OwnedFd,
     death: Mutex<Option<Death>>,
-    /// The core it was put on.
-    pub(super) held: Option<Held>,
+    /// The core it is pinned to.
+    pub(super) pinned: Option<PinnedEvaluator>,
 }
 
 impl WorkerProcess {
-    /// Starts `program` as a worker: empty environment, `/` as its directory, nothing on its standard streams, and no
-    /// descriptor but its end of the channel.
+    /// Starts `program` as a worker: empty environment, `/` as its directory, nothing on its
+    /// standard streams, and no descriptor but its ends of the channel.
     pub fn spawn(program: &WorkerProgram, limits: &WorkerLimits) -> Result<Self, ProcessError> {
         let Pipes {
             ours,
@@ -55,13 +57,15 @@ impl WorkerProcess {
         let null = null().map_err(failed)?.as_fd();
         const { assert!(REQUESTS == 3 && ANSWERS == 4, "the order below") };
         let given = [null, null, null, requests.as_fd(), answers.as_fd()];
-        let process = Started::new(&path, &[&path, &argument, &limits], &given).map_err(failed)?;
+        let process =
+            ChildProcess::new(&path, &[&path, &argument, &limits], &given).map_err(failed)?;
         Ok(Self::of(process, ours, requests))
     }
 
-    /// Starts a worker as a copy of this process, which saves starting the program again. `work` runs in the copy and must turn it into
-    /// a worker. Only for a process that has done nothing yet: it must have one thread, and what it holds in memory the worker holds too.
-    /// The environment is wiped from the copy.
+    /// Starts a worker as a fork of this process, which saves starting the program again. `work`
+    /// runs in the fork and must turn it into a worker. Only for a process that has done nothing
+    /// yet: it must have one thread, and the worker shares what it has in memory. The fork's
+    /// environment is wiped.
     pub fn fork(work: impl FnOnce()) -> Result<Self, ProcessError> {
         if !is_alone() {
             return Err(ProcessError::step("other threads")(
@@ -73,7 +77,7 @@ impl WorkerProcess {
             requests,
             answers,
         } = Pipes::new()?;
-        // SAFETY: there is one thread, so the copy holds no lock that nobody will release.
+        // SAFETY: there is one thread, so the fork holds no lock that would never be released.
         match unsafe { libc::fork() } {
             -1 => Err(ProcessError::step("fork")(io::Error::last_os_error())),
             0 => {
@@ -82,21 +86,21 @@ impl WorkerProcess {
                 leave(ExitCode::Unconfined)
             }
             pid => Ok(Self::of(
-                Started::known(pid).map_err(ProcessError::step("pidfd"))?,
+                ChildProcess::of_child(pid).map_err(ProcessError::step("pidfd"))?,
                 ours,
                 requests,
             )),
         }
     }
 
-    fn of(process: Started, channel: Channel, requests: OwnedFd) -> Self {
+    fn of(process: ChildProcess, channel: Channel, requests: OwnedFd) -> Self {
         Self {
             clock: clock_of(process.pid),
             process,
             channel: Some(channel),
             _requests: requests,
             death: Mutex::new(None),
-            held: None,
+            pinned: None,
         }
     }
 
@@ -106,17 +110,18 @@ impl WorkerProcess {
         self.process.pid.unsigned_abs()
     }
 
-    /// Takes the harness's side of the channel. The worker ends when its writer is closed.
+    /// Takes the harness's side of the channel. The worker exits when its writer is closed.
     pub fn take_channel(&mut self) -> Option<Channel> {
         self.channel.take()
     }
 
-    /// Ends the worker at once. It still has to be reaped.
+    /// Kills the worker. It still has to be reaped.
     pub fn kill(&self) {
         self.process.signal(Signal::KILL);
     }
 
-    /// Asks the worker to end and say where it was. One that was taken over may refuse: it still has to be killed.
+    /// Asks the worker to exit and say where it was. A compromised one may refuse, and must be
+    /// killed.
     pub fn stop(&self) {
         self.process.signal(Signal::TERM);
     }
@@ -125,23 +130,23 @@ impl WorkerProcess {
     #[must_use]
     pub fn cpu_time(&self) -> Option<Duration> {
         // Holding the lock keeps the process from being reaped, and its number from being reused.
-        let death = self.death.lock().unwrap_or_else(PoisonError::into_inner);
+        let death = lock(&self.death);
         if death.is_some() {
             return None;
         }
         read_clock(self.clock)
     }
 
-    /// How the worker ended, when it has.
+    /// How the worker ended, if it has.
     pub fn try_reap(&self) -> Option<Death> {
-        let mut death = self.death.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut death = lock(&self.death);
         if death.is_none() {
             *death = self.process.collect().and_then(|ended| match ended {
-                Ended::So(status) => status
+                ChildExit::Status(status) => status
                     .exit_status()
                     .map(Death::Exit)
                     .or(status.terminating_signal().map(Death::Signal)),
-                Ended::Lost => Some(Death::Lost),
+                ChildExit::Lost => Some(Death::Lost),
             });
         }
         *death
@@ -158,7 +163,7 @@ impl WorkerProcess {
             if left.is_zero() {
                 return None;
             }
-            // Cut short, it only means looking again.
+            // If the wait is cut short, the loop checks again.
             self.process.wait(left);
         }
     }
@@ -187,7 +192,8 @@ impl Pipes {
             pipe_with(PipeFlags::CLOEXEC).map_err(|cause| ProcessError::step("pipe")(cause.into()))
         };
         let ((requests, writer), (reader, answers)) = (pipe()?, pipe()?);
-        // Well above the descriptors a worker starts with, so that none is overwritten before it is copied.
+        // Well above the descriptors a worker starts with, so that none is overwritten before it is
+        // copied.
         let above = |end: OwnedFd| {
             rustix::io::fcntl_dupfd_cloexec(&end, 16)
                 .map_err(|cause| ProcessError::step("descriptor")(cause.into()))
@@ -204,11 +210,11 @@ impl Pipes {
     }
 }
 
-/// Makes a copy of this process what a started program would be: a session of its own, `/` as its directory, its ends of the channel,
-/// no environment.
+/// Gives a fork of this process what a started program would have: a session of its own, `/` as its
+/// directory, its ends of the channel, no environment.
 fn become_a_copy(requests: &OwnedFd, answers: &OwnedFd) {
-    // SAFETY: this is the copy, with one thread; the descriptors are open, and the environment is a list of strings that ends with null
-    // and that nobody reads any more.
+    // SAFETY: this is the fork, with one thread; the descriptors are open, and the environment is a
+    // null-terminated list of strings that nothing reads any more.
     let done = unsafe {
         let mut none = MaybeUninit::uninit();
         libc::sigemptyset(none.as_mut_ptr());
@@ -233,7 +239,7 @@ unsafe extern "C" {
     static environ: *mut *mut libc::c_char;
 }
 
-/// The clock of a process's processor time, as the kernel numbers them: asking for it would be a system call that tells no more.
+/// The clock of a process's processor time, as the kernel numbers them; saves a system call.
 fn clock_of(pid: libc::pid_t) -> libc::clockid_t {
     const SCHEDULED: libc::clockid_t = 2;
     (!pid << 3) | SCHEDULED

@@ -83,7 +83,7 @@ fn a_sibling_whose_name_begins_like_the_workspace_is_outside() {
         message,
         "`../x` is outside the workspace; give a path inside it"
     );
-    // A directory of that name inside is not.
+    // A directory of that name inside the workspace is fine.
     assert!(world.jail.write("ws-evil/canary", b"mine").expect("inside"));
     world.assert_unharmed();
 }
@@ -105,7 +105,7 @@ fn the_kernels_own_links_are_no_way_out() {
         world.link(path, &name);
         assert_all_outside_but_the_link_itself(&world, &name);
     }
-    // Also where the kernel's links are inside the jail, they are not taken.
+    // The kernel's magic links are not followed, even if they are inside the jail.
     let process = Jail::open(std::path::Path::new("/proc/self")).expect("a jail");
     for path in [
         format!("root{canary}"),
@@ -217,7 +217,7 @@ fn links_that_stay_inside_are_followed_for_reading_and_as_parents() {
     assert_eq!(world.text("src/new.rs"), "new");
     world.jail.append("src/up/new.rs", b"er").expect("inside");
     assert_eq!(world.text("src/new.rs"), "newer");
-    // The last part is never written through, even when it stays inside.
+    // Nothing is written through the last component, even if it stays inside.
     for (operation, result) in changing(&world.jail, "file").into_iter().take(2) {
         assert!(
             matches!(result, Err(FileError::Link(_))),
@@ -261,7 +261,7 @@ fn a_link_put_in_place_after_approval_is_refused() {
         Err(FileError::Outside(_))
     ));
     world.assert_unharmed();
-    // To another place inside it is visible to whoever approved.
+    // A link to another place inside is visible to whoever approved.
     fs::remove_file(world.ws("plan")).expect("gone");
     world.link("src", "plan");
     assert_eq!(
@@ -291,7 +291,7 @@ fn a_hard_link_to_a_file_outside_is_not_written() {
         SECRET
     );
     world.assert_tidy();
-    // Removing a name changes nothing outside, and then the name is free.
+    // Removing a name changes nothing outside, and frees the name.
     world.jail.remove("hard", false).expect("the name goes");
     assert!(world.jail.write("hard", b"mine").expect("inside"));
     assert!(!world.jail.write("hard", b"mine again").expect("inside"));

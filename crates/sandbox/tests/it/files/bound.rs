@@ -1,4 +1,4 @@
-//! Nothing is endless.
+//! Everything has a limit.
 
 use std::fs;
 use std::io::Write as _;

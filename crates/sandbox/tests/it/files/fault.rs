@@ -1,4 +1,4 @@
-//! A system that answers badly: a filter on one thread makes single system calls fail there.
+//! A faulty system: a filter makes single system calls fail on one thread.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -10,6 +10,6 @@ mod world;
 
 #[test]
 fn the_same_holds_for_an_ordinary_user() {
-    // The kernel resolves paths in the same way for everybody.
+    // The kernel resolves paths in the same way for all users.
     crate::user::run_as_ordinary_users("files", &["race"], 1);
 }

@@ -1,4 +1,4 @@
-//! Names that only a person changes.
+//! Protected names.
 
 use std::fs;
 
@@ -228,7 +228,7 @@ fn a_directory_that_holds_a_protected_name_is_neither_moved_nor_removed() {
         .remove("still-to-a", true)
         .expect("a link may be removed");
     assert_eq!(world.text("a/b/.harness/x"), "person");
-    // And a directory without one may go.
+    // A directory without one may go.
     world.jail.write("f/g/h", b"x").expect("inside");
     world.jail.rename("f/g", "i/j").expect("inside");
     assert_eq!(world.text("i/j/h"), "x");

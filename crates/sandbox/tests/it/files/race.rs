@@ -1,4 +1,4 @@
-//! Somebody keeps swapping what a path means while it is used.
+//! Another thread keeps swapping what a path means while it is used.
 
 use std::fs;
 use std::path::Path;
@@ -12,10 +12,11 @@ use tool_harness_sandbox::file::FileError;
 use crate::files::world::{SECRET, World};
 
 const TRIES: usize = 10_000;
-/// For what makes and removes whole trees on each try.
+/// For attempts that create and remove whole trees.
 const TREE_TRIES: usize = 3_000;
 
-/// Runs `attempt` again and again while `swap` runs in another thread. Goes on beyond the tries until both sides were met.
+/// Runs `attempt` again and again while `swap` runs in another thread. Continues beyond the tries
+/// until both outcomes occurred.
 fn while_swapping(
     tries: usize,
     swap: impl Fn() + Sync,
@@ -31,7 +32,7 @@ fn while_swapping(
                 swaps.fetch_add(1, Ordering::Relaxed);
             }
         });
-        // Also when an attempt panics: the scope waits for the other thread.
+        // Also if an attempt panics: the scope waits for the other thread.
         let _stop = StopAtEnd(&stop);
         for index in 0..tries * 10 {
             match attempt(index) {
@@ -48,7 +49,8 @@ fn while_swapping(
         "{} tries, {done} done, {denied} refused, {swaps} swaps",
         done + denied
     );
-    // Whether an attempt meets the link is up to the scheduler; what matters is that none of them led outside.
+    // The scheduler decides whether an attempt meets the link; what matters is that none of them
+    // led outside.
     assert!(
         done + denied >= tries && swaps > 100,
         "the race did not take place"
@@ -67,7 +69,8 @@ fn exchange(a: &Path, b: &Path) {
     renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).expect("an exchange");
 }
 
-/// `d` is by turns a directory inside and a link to the directory outside; both hold `canary`.
+/// `d` alternates between a directory inside and a link to the directory outside; both hold
+/// `canary`.
 fn swapped_directory() -> World {
     let world = World::quick();
     fs::create_dir_all(world.ws("d/sub")).expect("a directory");
@@ -130,10 +133,10 @@ fn a_directory_that_is_swapped_while_it_is_removed_takes_nothing_outside() {
     let (d, other) = (world.ws("tree/d"), world.ws("side/other"));
     while_swapping(
         TREE_TRIES,
-        // Missing while the tree is being made anew: then there is nothing to swap.
+        // Missing while the tree is being recreated: then there is nothing to swap.
         || {
             let _ = renameat_with(CWD, &d, CWD, &other, RenameFlags::EXCHANGE);
-            // Without a pause the renames that fail hold the kernel's locks nearly all the time.
+            // Without a pause, failing renames hold the kernel's locks nearly all the time.
             thread::sleep(Duration::from_micros(20));
         },
         |_| {
@@ -160,7 +163,7 @@ fn a_file_that_is_swapped_for_a_link_is_never_followed() {
                 .read("f", 1 << 20)
                 .map(|bytes| assert_ne!(bytes, SECRET.as_bytes(), "escaped at try {index}")),
             1 => world.jail.append("f", b"."),
-            // Written beside the swap, because a write would replace the link for good.
+            // Copied elsewhere, because a write would replace the link for good.
             _ => world.jail.copy("f", "copied").map(|()| {
                 assert!(
                     !world.text("copied").contains(SECRET),
@@ -180,7 +183,7 @@ fn a_hard_link_that_comes_and_goes_is_never_written() {
     while_swapping(
         TRIES,
         || {
-            // Taken away after it was opened, the canary has one link again: the one outside.
+            // Removed after it was opened, so that the canary's only link is the one outside.
             let _ = fs::remove_file(&h);
             let _ = fs::hard_link(&canary, &h);
             let _ = fs::remove_file(&h);

@@ -1,4 +1,4 @@
-//! The everyday use.
+//! Everyday use.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -59,7 +59,7 @@ fn permissions_survive_a_write_and_are_ordinary_on_a_new_file() {
         world.jail.append("new", b"z").expect("extended");
         assert_eq!(mode(&world, "new"), bits);
     }
-    // The right to run as the owner is not carried over to new content.
+    // Set-user-ID is not carried over to new content.
     fs::set_permissions(world.ws("new"), fs::Permissions::from_mode(0o4755)).expect("set");
     world.jail.write("new", b"y").expect("replaced");
     assert_eq!(mode(&world, "new"), 0o755);
@@ -103,7 +103,7 @@ fn wrong_kinds_are_named() {
     );
     check(
         jail.remove("full", false),
-        "`full` is a directory that is not empty; empty it, or remove it recursively",
+        "`full` is not empty; empty it, or remove it recursively",
     );
     check(
         jail.remove(".", true),

@@ -1,4 +1,4 @@
-//! A workspace with something next to it that must stay as it is.
+//! A workspace with files beside it that must not change.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ impl World {
         Self::below(TempDir::new().expect("a temporary directory"))
     }
 
-    /// In memory where the machine has that, so a race is run many times in little time.
+    /// In memory if possible, so that a race runs many times in little time.
     pub(crate) fn quick() -> Self {
         Self::below(
             TempDir::new_in("/dev/shm")
@@ -114,7 +114,8 @@ fn snapshot(directory: &Path) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// Every operation of the jail on one path, with its name; `free` is a fresh name for the other end of copies and moves.
+/// Every operation of the jail on one path, with its name; `free` is a fresh name for the other end
+/// of copies and moves.
 pub(crate) fn every_operation(
     jail: &Jail,
     path: &str,

@@ -1,11 +1,11 @@
-//! Answers that never end, or grow when they are unpacked.
+//! Answers that never end, or grow when they are decompressed.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
-use tool_harness_sandbox::network::{Bounds, Client, HttpError, Request, Response};
+use tool_harness_sandbox::network::{Client, HttpError, HttpLimits, Request, Response};
 
 use crate::network::server::{Names, Server, client, domains, read_request, small};
 
@@ -77,7 +77,7 @@ async fn a_bomb_is_cut_at_the_bound() {
     let began = Instant::now();
     let response = answered("gzip", bomb.clone()).await.expect("an answer");
     assert_eq!((response.body.len(), response.truncated), (100_000, true));
-    // Nothing but empty members, without an end to them.
+    // Only empty members, without an end.
     let response = answered("gzip", gzip(b"").repeat(20_000))
         .await
         .expect("an answer");
@@ -112,7 +112,7 @@ fn endless(first: &'static str, again: &'static str, pause: Duration) -> Server 
 }
 
 async fn short(server: &Server, time: Duration) -> Result<Response, HttpError> {
-    let client = Client::new(domains(&[&server.entry()]), Bounds { time, ..small() });
+    let client = Client::new(domains(&[&server.entry()]), HttpLimits { time, ..small() });
     client
         .request(Request::get(&format!("http://{}/", server.address)))
         .await

@@ -1,4 +1,4 @@
-//! What the client is for.
+//! Everyday use of the client.
 
 use tool_harness_sandbox::network::Request;
 
@@ -96,7 +96,7 @@ async fn the_address_of_ipv6_is_reached_where_it_is_listed() {
 
 #[tokio::test]
 async fn the_environment_names_no_proxy() {
-    // The test process has no such variables; this one starts itself with them.
+    // The test process has no such variables; it starts itself again with them.
     if std::env::var_os("HTTP_PROXY").is_some() {
         let server = Server::saying("127.0.0.1", "direct");
         let client = client(&[&server.entry()], &Names::default());

@@ -209,30 +209,30 @@ fn every_spelling_of_an_address_is_that_address_or_nothing() {
 #[test]
 fn an_entry_that_cannot_be_read_says_what_can() {
     for (entry, says) in [
-        ("https://example.com/", "more than a host"),
-        ("user@example.com", "more than a host"),
-        ("example.com/path", "a path or a range"),
+        ("https://example.com/", "not just a host"),
+        ("user@example.com", "not just a host"),
+        ("example.com/path", "the bits of a range"),
         ("", "empty"),
-        (" example.com", "characters that no host has"),
-        ("exa*mple.com", "`*` stands alone"),
-        ("*example.com", "`*` stands alone"),
-        ("*.*.com", "no host"),
-        ("*.127.0.0.1", "nothing is below an address"),
+        (" example.com", "characters that are invalid in a host"),
+        ("exa*mple.com", "use `*` alone"),
+        ("*example.com", "use `*` alone"),
+        ("*.*.com", "not a host"),
+        ("*.127.0.0.1", "no names are below an address"),
         ("example.com:0", "its port"),
         ("example.com:99999", "its port"),
         ("example.com:", "its port"),
         ("example.com:+80", "its port"),
-        ("example.com:53", "port 53 is name service"),
+        ("example.com:53", "port 53 is DNS"),
         ("10.0.0.1/8", "does not start at its address"),
-        ("0.0.0.0/0", "list them apart"),
-        ("8.0.0.0/5", "list them apart"),
-        ("::/0", "list them apart"),
+        ("0.0.0.0/0", "list them separately"),
+        ("8.0.0.0/5", "list them separately"),
+        ("::/0", "list them separately"),
         ("[example.com]:80", "brackets are for IPv6"),
     ] {
         let error = Domains::parse(&[entry]).expect_err(entry).to_string();
         assert!(
             error.contains(says)
-                && error.contains("accepted are a name (`example.com`)")
+                && error.contains("use a name (`example.com`)")
                 && !error.contains('\n'),
             "{entry}: {error}"
         );
@@ -268,7 +268,7 @@ fn refusals_name_the_host_and_what_would_admit_it() {
     }
 }
 
-/// Few parts, so that lists and hosts often meet.
+/// Few labels, so that lists and hosts often match.
 fn name() -> impl Strategy<Value = String> {
     proptest::collection::vec(
         prop_oneof![

@@ -1,4 +1,5 @@
-//! Attacks on the relay through the first messages of TLS. The relay listens on an address of loopback, so no namespace is needed.
+//! Attacks on the relay through the first TLS messages. The relay listens on a loopback address, so
+//! no namespace is needed.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -6,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{Receiver, channel};
-use tool_harness_sandbox::network::{Denied, Listeners, Relay};
+use tool_harness_sandbox::network::{Listeners, Relay, RelayDenial};
 
 use crate::network::server::{Names, Server, domains};
 
-/// The random bytes by which a server asks once more (RFC 8446, 4.1.3).
+/// The random bytes of a HelloRetryRequest (RFC 8446, 4.1.3).
 const AGAIN: &str = "cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c";
 const CHANGE_CIPHER: &[u8] = &[20, 3, 3, 0, 1, 1];
 
@@ -30,7 +31,7 @@ fn server_name(name: &str) -> Vec<u8> {
     extension(0, &sized(&[&[0][..], &sized(name.as_bytes())].concat()))
 }
 
-/// A handshake message of these extensions.
+/// A handshake message with these extensions.
 fn message(extensions: &[Vec<u8>]) -> Vec<u8> {
     let mut body = vec![3, 3];
     body.extend([7; 32]);
@@ -61,11 +62,12 @@ struct World {
     /// All bytes that reached the server.
     got: Arc<Mutex<Vec<u8>>>,
     port: u16,
-    denied: Receiver<Denied>,
+    denied: Receiver<RelayDenial>,
     _relay: Relay,
 }
 
-/// A server that answers the first bytes with `answer`, known as `a.test` and `b.test`, and a relay on 127.0.0.5 that leads to it.
+/// A server that answers the first bytes with `answer`, known as `a.test` and `b.test`, and a relay
+/// on 127.0.0.5 that leads to it.
 fn world(answer: Vec<u8>) -> World {
     let got = Arc::new(Mutex::new(Vec::new()));
     let ours = got.clone();
@@ -113,8 +115,8 @@ fn world(answer: Vec<u8>) -> World {
 }
 
 impl World {
-    /// Sends the parts with pauses between them; `expected`, and nothing else, reaches the server. Where that is not all,
-    /// the relay ends the connection.
+    /// Sends the parts with pauses between them; exactly `expected` reaches the server. If that is
+    /// not everything, the relay ends the connection.
     #[track_caller]
     fn passes_on(&self, parts: &[&[u8]], expected: &[u8], why: &str) {
         let got = || self.got.lock().expect("held").clone();
@@ -122,7 +124,7 @@ impl World {
             self.got.lock().expect("held").clear();
             let mut client = TcpStream::connect(("127.0.0.5", self.port)).expect("connected");
             for part in parts {
-                // A relay that has refused it already does not take more.
+                // The relay may have refused it already.
                 let _ = client.write_all(part);
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -138,7 +140,7 @@ impl World {
         assert_eq!(got(), expected, "{why}");
     }
 
-    /// What the relay says of a refusal, which may come a moment after the end of the connection.
+    /// The relay's next report, which may come a moment after the end of the connection.
     async fn told(&mut self) -> String {
         let wait = tokio::time::timeout(Duration::from_secs(20), self.denied.recv());
         wait.await.expect("in time").expect("a report").why
@@ -174,7 +176,7 @@ async fn messages_that_name_another_server_or_hide_it_are_refused() {
             hello("a.test.evil.test"),
             "is not in network.allowed_domains",
         ),
-        (hello("a.test\0.evil.test"), "no host"),
+        (hello("a.test\0.evil.test"), "not a host"),
         (hello("a\u{435}.test"), "not ASCII"),
         (hello("127.0.0.1"), "it says it is for host \"127.0.0.1\""),
         (record(&message(&[two])), "cannot be read"),
@@ -197,12 +199,12 @@ async fn messages_that_name_another_server_or_hide_it_are_refused() {
                 ]
                 .concat(),
             ),
-            "followed by another",
+            "followed by another one",
         ),
-        (record(&[2, 0, 0, 1, 0]), "starts otherwise"),
+        (record(&[2, 0, 0, 1, 0]), "does not start like a TLS"),
         (record(&[1, 0xff, 0xff, 0xff]), "too long"),
-        (vec![22, 3, 1, 0xff, 0xff, 1], "starts otherwise"),
-        (vec![22, 3, 1, 0, 0], "starts otherwise"),
+        (vec![22, 3, 1, 0xff, 0xff, 1], "does not start like a TLS"),
+        (vec![22, 3, 1, 0, 0], "does not start like a TLS"),
     ];
     // The same refusal is reported once.
     let mut reported = String::new();
@@ -225,7 +227,7 @@ async fn a_second_first_message_must_name_the_same_server() {
     world.passes_on(&parts, &[&a[..], CHANGE_CIPHER].concat(), "another server");
     let told = world.told().await;
     assert!(told.contains("another server than its first"), "{told}");
-    // Sent ahead of the server's answer it is read all the same.
+    // A message sent ahead of the server's answer is read, too.
     world.passes_on(&[&[&a[..], &b].concat()], &a, "another server, ahead");
     let ahead = [&a[..], CHANGE_CIPHER, &a, b"x"].concat();
     world.passes_on(&[&ahead], &ahead, "the same server, ahead");

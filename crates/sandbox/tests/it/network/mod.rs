@@ -1,4 +1,4 @@
-//! The outgoing network. A listener that must not be reached judges what is refused.
+//! The outgoing network. A listener that must not be reached shows what was refused.
 
 mod bound;
 mod client;
@@ -14,7 +14,7 @@ mod tricks;
 
 #[test]
 fn the_same_holds_for_an_ordinary_user() {
-    // Only a namespace is another user's matter.
+    // Only namespaces depend on the user.
     let alike = [
         "bound", "client", "domain", "hello", "redirect", "secure", "tricks",
     ];

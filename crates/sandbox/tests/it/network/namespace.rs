@@ -1,6 +1,7 @@
-//! A network namespace in which every destination ends at listeners that the test holds, and programs that run in it.
+//! A network namespace in which every destination ends at the test's listeners, and programs that
+//! run in it.
 //!
-//! Made with `unshare`, `ip` and Python, by none of the code that is tested.
+//! Made with `unshare`, `ip` and Python, by none of the code under test.
 
 use std::io::{BufRead as _, BufReader, IoSliceMut, Read as _, Write as _};
 use std::mem::MaybeUninit;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{Receiver, channel};
-use tool_harness_sandbox::network::{DNS_PORT, Denied, Domains, Listeners, Relay, Resolve};
+use tool_harness_sandbox::network::{DNS_PORT, Domains, Listeners, Relay, RelayDenial, Resolve};
 
 const AGENT: &str = r#"
 import os, socket, subprocess, sys
@@ -45,13 +46,13 @@ pub(crate) struct Namespace {
     agent: Child,
     words: ChildStdin,
     answers: BufReader<ChildStdout>,
-    pub(crate) denied: Receiver<Denied>,
+    pub(crate) denied: Receiver<RelayDenial>,
     pub(crate) place: TempDir,
     relay: Option<Relay>,
 }
 
 impl Namespace {
-    /// A namespace whose listeners a relay serves, or the reason why there is none here.
+    /// A namespace whose listeners a relay serves; `None` if it cannot be made here.
     pub(crate) fn new(domains: &Domains, resolver: impl Resolve + 'static) -> Option<Namespace> {
         Namespace::with("both", domains, resolver)
     }
@@ -128,12 +129,12 @@ impl Namespace {
         })
     }
 
-    /// Runs a program in it: its exit code, and what it wrote.
+    /// Runs a program in it; returns its exit code and its output.
     pub(crate) async fn run(&mut self, words: &[&str]) -> (i32, String) {
         let text = words.join("\0");
         write!(self.words, "{}\n{text}", text.len()).expect("written");
         self.words.flush().expect("written");
-        // The relay lives in the same runtime, so it is not held up.
+        // The relay lives in the same runtime, so do not block it.
         tokio::task::block_in_place(|| {
             let mut line = String::new();
             self.answers.read_line(&mut line).expect("read");
@@ -153,7 +154,7 @@ impl Namespace {
     }
 
     /// What was refused so far.
-    pub(crate) fn refused(&mut self) -> Vec<Denied> {
+    pub(crate) fn refused(&mut self) -> Vec<RelayDenial> {
         std::iter::from_fn(|| self.denied.try_recv().ok()).collect()
     }
 

@@ -1,4 +1,4 @@
-//! Real programs in a namespace: they reach what is allowed by name, and nothing else.
+//! Real programs in a namespace: they reach allowed names, and nothing else.
 
 use std::fs;
 use std::process::Command;
@@ -120,7 +120,7 @@ async fn a_name_that_the_machine_has_written_down_is_reached_by_it_and_the_addre
     let Some(mut inside) = Namespace::new(&list, names) else {
         return;
     };
-    // As a program would that reads `/etc/hosts`.
+    // As a program that reads `/etc/hosts` would.
     let mut get = async |name: &str, address: &str| {
         let (told, url) = (
             format!("{name}:{port}:{address}"),
@@ -155,7 +155,7 @@ async fn a_name_that_the_machine_has_written_down_is_reached_by_it_and_the_addre
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_keeps_its_connections_is_told_that_this_one_ends() {
-    // A server that says nothing of it.
+    // A server that does not announce it.
     let good = Server::start("127.0.0.1", |_| {
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nKeep-Alive: timeout=5\r\n\r\nhello"
             .to_owned()
@@ -193,7 +193,7 @@ async fn a_program_that_asks_for_its_own_machine_means_itself_and_that_is_no_eve
         );
     }
     assert_eq!(inside.refused(), []);
-    // Neither what is only called alike, nor the machine outside.
+    // Neither similar names, nor the machine outside.
     assert_ne!(inside.python(&ask("sandbox.evil.test")).await.0, 0);
     let (_, output) = inside
         .run(&[
@@ -234,7 +234,7 @@ async fn a_static_program_that_knows_no_proxy_is_captured_too() {
     }
     let program = program.to_str().expect("text").to_owned();
     let (port, other) = (good.port().to_string(), evil.port().to_string());
-    // It asks a name server of its own choice, and sets variables that name a proxy nobody has.
+    // It asks a name server of its own choice, and sets variables for a proxy that does not exist.
     for server in ["8.8.8.8", "127.0.0.53", "2606:4700::1111"] {
         let got = inside
             .run(&[
@@ -296,7 +296,7 @@ async fn tls_flows_end_to_end_for_the_name_that_was_asked_for() {
         ])
         .await;
     assert_eq!(got, (0, "hello".to_owned()));
-    // The name of the connection is allowed, the one inside its first message is not.
+    // The name of the connection is allowed, the one in its first message is not.
     let (code, _) = inside
         .run(&[
             "curl",
@@ -309,7 +309,7 @@ async fn tls_flows_end_to_end_for_the_name_that_was_asked_for() {
         ])
         .await;
     assert_ne!(code, 0);
-    // An address says no server name, which is for addresses that are listed.
+    // A connection to an address has no server name; listed addresses are fine.
     assert_eq!(
         inside
             .run(&[
@@ -438,7 +438,7 @@ async fn programs_that_ask_for_configured_families_only_find_both() {
     );
 }
 
-/// Asks a name server by UDP, connects, and makes one request.
+/// Asks a name server over UDP, connects, and makes one request.
 const CLIENT: &str = r#"
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-//! Redirects: every hop is judged, and what belongs to one origin stays there.
+//! Redirects: every hop is judged, and credentials stay with their origin.
 
 use tool_harness_sandbox::network::{HttpError, Request};
 
 use crate::network::server::{Names, Server, client, get, ok, redirect};
 
-/// Where the first answer leads to, and the second server.
+/// Follows a redirect; returns what the second server saw, and that server.
 async fn led(status: u16, method: &str, headers: &[(&str, &str)], body: &[u8]) -> (String, Server) {
     let second = Server::saying("127.0.0.2", "second");
     let to = format!("http://b.test:{}/there", second.port());
@@ -158,10 +158,16 @@ async fn a_redirect_leads_nowhere_that_is_not_allowed() {
         ),
         (
             format!("http://a.test@127.0.0.3:{port}/"),
-            "it has a user name or a password in it",
+            "it contains a user name or a password",
         ),
-        ("file:///etc/passwd".to_owned(), "only http and https are"),
-        ("gopher://127.0.0.3/".to_owned(), "only http and https are"),
+        (
+            "file:///etc/passwd".to_owned(),
+            "only http and https are supported",
+        ),
+        (
+            "gopher://127.0.0.3/".to_owned(),
+            "only http and https are supported",
+        ),
         (
             format!("http://inner.test:{port}/"),
             "host \"inner.test\" is a loopback address (127.0.0.3)",

@@ -3,7 +3,7 @@
 use crate::network::namespace::Namespace;
 use crate::network::server::{Names, Server, domains, ok};
 
-/// Sends bytes to a name and prints what comes back until the end.
+/// Sends bytes to a name and prints the answer.
 fn raw(host: &str, port: u16, bytes: &str) -> String {
     format!(
         "import socket\ns = socket.create_connection(('{host}', {port}), 8)\ns.settimeout(8)\ntry:\n s.sendall({bytes})\n while True:\n  b = s.recv(65536)\n  if not b: break\n  print(b.decode(), end='')\nexcept OSError as e: print('cut')"
@@ -87,7 +87,7 @@ async fn a_request_for_another_host_than_the_connections_is_refused() {
             "{why}: {refused:?}"
         );
     }
-    // The same requests as they should be.
+    // The same requests, done right.
     for request in [
         "GET / HTTP/1.1\\r\\nHost: A.test.\\r\\n\\r\\n",
         "GET http://a.test/ HTTP/1.1\\r\\nHost: a.test\\r\\n\\r\\n",
@@ -132,7 +132,7 @@ async fn one_connection_carries_one_request() {
             && request.contains("Connection: close")),
         "{seen:?}"
     );
-    // A body that is no body is not passed on further than it can be read.
+    // An invalid body is not forwarded beyond the point where it can be parsed.
     let bad = "POST / HTTP/1.1\\r\\nHost: a.test\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n-1\\r\\nGET /second HTTP/1.1\\r\\nHost: b.test\\r\\n\\r\\n";
     inside
         .python(&raw("a.test", port, &format!("b'{bad}'")))
@@ -263,7 +263,7 @@ async fn names_carry_nothing_out_and_datagrams_go_nowhere() {
             .iter()
             .any(|denied| denied.what == "c2VjcmV0.evil.test".to_lowercase())
     );
-    // Over TCP too; and an answer for a name that is allowed says nothing but its address.
+    // Over TCP, too; and the answer for an allowed name contains only its address.
     let script = "import socket\n\
         def ask(name, kind):\n s = socket.create_connection(('1.1.1.1', 53), 5); q = bytes([0,7,1,0,0,1,0,0,0,0,0,0]) + b''.join(bytes([len(p)]) + p for p in name.split(b'.')) + bytes([0,0,kind,0,1])\n s.sendall(len(q).to_bytes(2, 'big') + q); n = int.from_bytes(s.recv(2), 'big'); r = s.recv(n); return r[3] & 15, r[7]\n\
         print(ask(b'a.test', 1), ask(b'a.test', 28), ask(b'a.test', 16), ask(b'secret.evil.test', 16), ask(b'a.test\\0', 1))";

@@ -1,4 +1,4 @@
-//! TLS: who a server is, is decided by the authorities.
+//! TLS: certificate authorities decide who a server is.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, Stream};
 
 use crate::network::server::{Names, Server, client, get, ok, read_request};
 
-/// An authority of the test's own.
+/// A certificate authority for tests.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -30,7 +30,7 @@ impl Authority {
         self.0.der().to_vec()
     }
 
-    /// What a server shows that has these names.
+    /// The configuration of a server with these names.
     fn config(&self, names: &[&str]) -> Arc<ServerConfig> {
         let key = KeyPair::generate().expect("a key");
         let params = CertificateParams::new(
@@ -44,7 +44,7 @@ impl Authority {
         config(certificate.der().to_vec(), key)
     }
 
-    /// A server of one answer per connection that has these names.
+    /// A server with these names that gives one answer per connection.
     pub(crate) fn server(&self, ip: &str, names: &[&str], words: &str) -> Server {
         serve(ip, self.config(names), words)
     }

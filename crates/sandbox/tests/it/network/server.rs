@@ -1,4 +1,4 @@
-//! Listeners that remember who came, and names that stand for what a test wants.
+//! Listeners that record their visitors, and a resolver with names of the test's choice.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use tool_harness_sandbox::network::{Bounds, Client, Domains, Request, Resolve, Resolving};
+use tool_harness_sandbox::network::{Client, Domains, HttpLimits, Request, Resolve, Resolving};
 
-/// A server of one answer per connection.
+/// A server that gives one answer per connection.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<String>>>,
@@ -34,7 +34,7 @@ impl Server {
         Server::start(ip, move |_| ok(&words))
     }
 
-    /// Treats each connection as `serve` does.
+    /// Handles each connection with `serve`.
     pub(crate) fn with(
         ip: &str,
         serve: impl Fn(&mut TcpStream, &Mutex<Vec<String>>) -> io::Result<()> + Send + Sync + 'static,
@@ -53,7 +53,7 @@ impl Server {
                     let _ = stream.set_read_timeout(Some(Duration::from_secs(20)));
                     let before = seen.lock().expect("held").len();
                     let _ = serve(&mut stream, &seen);
-                    // Whoever came without a word was here too.
+                    // A visitor that sent nothing counts, too.
                     let mut seen = seen.lock().expect("held");
                     if seen.len() == before {
                         seen.push(String::new());
@@ -68,7 +68,7 @@ impl Server {
         self.address.port()
     }
 
-    /// The entry of the list that admits its address.
+    /// The list entry that admits its address.
     pub(crate) fn entry(&self) -> String {
         self.address.to_string()
     }
@@ -79,7 +79,7 @@ impl Server {
 
     #[track_caller]
     pub(crate) fn was_not_reached(&self) {
-        // What is on its way arrives within this time.
+        // Whatever is on its way arrives within this time.
         thread::sleep(Duration::from_millis(50));
         assert_eq!(self.seen(), Vec::<String>::new());
     }
@@ -97,9 +97,9 @@ pub(crate) fn redirect(status: u16, to: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status} Found\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").into_bytes()
 }
 
-/// The lines and the body of a request.
+/// The head and the body of a request.
 pub(crate) fn read_request(stream: &mut impl Read) -> io::Result<String> {
-    let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);
+    let (mut bytes, mut piece) = (Vec::new(), vec![0; 1 << 16]);
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
@@ -129,7 +129,7 @@ pub(crate) fn read_request(stream: &mut impl Read) -> io::Result<String> {
     }
 }
 
-/// Names and the answers to each question for them, in order; the last one stays.
+/// Names and the answers to successive lookups; the last one stays.
 #[derive(Clone, Default)]
 pub(crate) struct Names(Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>);
 
@@ -171,7 +171,7 @@ impl Resolve for Names {
         Box::pin(async move { answer.ok_or_else(|| io::ErrorKind::NotFound.into()) })
     }
 
-    fn lines(&self, address: IpAddr) -> Vec<String> {
+    fn hosts_file_names(&self, address: IpAddr) -> Vec<String> {
         let names = self.0.lock().expect("held");
         let written = |name: &&String| name.ends_with(".written.test");
         names
@@ -188,13 +188,13 @@ pub(crate) fn domains(entries: &[&str]) -> Domains {
     Domains::parse(entries).expect("entries")
 }
 
-/// A client for these entries, with names of the test's own.
+/// A client for these entries, with the test's names.
 pub(crate) fn client(entries: &[&str], names: &Names) -> Client {
     Client::new(domains(entries), small()).with_resolver(Arc::new(names.clone()))
 }
 
-pub(crate) fn small() -> Bounds {
-    Bounds {
+pub(crate) fn small() -> HttpLimits {
+    HttpLimits {
         body_bytes: 100_000,
         header_bytes: 16_384,
         headers: 50,
@@ -203,7 +203,7 @@ pub(crate) fn small() -> Bounds {
     }
 }
 
-/// Gets a URL: the text, or what the error says.
+/// Gets a URL; returns the text or the error message.
 pub(crate) async fn get(client: &Client, url: &str) -> Result<String, String> {
     client
         .request(Request::get(url))

@@ -1,4 +1,4 @@
-//! Ways to make the client reach, or say, something else than was allowed.
+//! Attempts to make the client reach, or send, something that is not allowed.
 
 use tool_harness_sandbox::network::Request;
 
@@ -41,7 +41,7 @@ async fn no_spelling_of_a_loopback_address_is_reached() {
         );
     }
     server.was_not_reached();
-    // The same server, once somebody has listed it, by any spelling.
+    // The same server, once it is listed, in any spelling.
     let listed = client(&[&format!("localhost:{port}")], &names);
     for host in ["127.0.0.1", "127.1", "localhost"] {
         assert_eq!(
@@ -107,7 +107,7 @@ async fn an_answer_that_changes_between_questions_changes_nothing() {
         format!("a.test:{}", inner.port()),
     ];
     let client = client(&list.each_ref().map(String::as_str), &names);
-    // First the allowed address, then the other: the one that was judged is dialled.
+    // First the allowed address, then the other: the client dials the one it judged.
     names.and("a.test", &[&["127.0.0.2"], &["127.0.0.1"]]);
     assert_eq!(
         get(&client, &format!("http://a.test:{}/", good.port()))
@@ -115,7 +115,7 @@ async fn an_answer_that_changes_between_questions_changes_nothing() {
             .as_deref(),
         Ok("good")
     );
-    // The second request asks again and is judged again.
+    // The second request resolves and judges again.
     let error = get(&client, &format!("http://a.test:{}/", inner.port()))
         .await
         .expect_err("refused");
@@ -162,12 +162,12 @@ async fn a_name_without_an_entry_is_not_even_asked_for() {
 async fn urls_of_other_schemes_and_with_users_are_not_requested() {
     let client = client(&["*"], &Names::default());
     for (url, says) in [
-        ("ftp://a.test/", "only http and https are"),
-        ("file:///etc/passwd", "only http and https are"),
-        ("data:text/plain,hello", "only http and https are"),
+        ("ftp://a.test/", "only http and https are supported"),
+        ("file:///etc/passwd", "only http and https are supported"),
+        ("data:text/plain,hello", "only http and https are supported"),
         (
             "http://user:s3cret@a.test/",
-            "it has a user name or a password",
+            "it contains a user name or a password",
         ),
         ("http://", "not requested"),
         ("a.test", "not requested"),

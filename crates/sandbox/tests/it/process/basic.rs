@@ -79,7 +79,7 @@ fn it_reads_what_it_is_given_and_nothing_otherwise() {
                 .trim(),
             "1048576"
         );
-        // One that does not read is no trouble.
+        // A command that does not read its input is fine.
         let mut command = Command::new("true", [""; 0]);
         command.stdin = Stdin::Bytes(vec![b'x'; 1 << 20]);
         assert_eq!(
@@ -146,7 +146,7 @@ fn nothing_runs_where_nothing_can_be_contained_unless_a_person_turned_it_off() {
 }
 
 #[test]
-fn it_is_nobody_special_and_can_become_nobody_else() {
+fn a_command_has_no_privileges_and_cannot_gain_any() {
     in_every_tier(|world| {
         let text = world
             .says("id -u; grep -E '^(Cap(Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp):' /proc/self/status");
@@ -173,7 +173,7 @@ fn it_is_nobody_special_and_can_become_nobody_else() {
                 "{text}"
             );
         }
-        // Programs that change the user change nothing.
+        // Programs that change the user have no effect.
         for program in [
             "/usr/bin/su",
             "/usr/bin/passwd",
@@ -197,7 +197,7 @@ fn no_descriptor_of_the_harness_comes_along() {
     rustix::io::fcntl_setfd(&held, rustix::io::FdFlags::empty()).expect("set");
     in_every_tier(|world| {
         let text = world.says("ls /proc/self/fd | tr '\\n' ' '");
-        // The listing itself has the folder open.
+        // `ls` itself has the folder open.
         assert_eq!(text.trim(), "0 1 2 3");
         assert_eq!(
             world.says("tty 2>/dev/null; (: < /dev/tty) 2>/dev/null || echo none"),

@@ -1,4 +1,4 @@
-//! Names that govern calls where nobody looks: below very many folders, and in folders that cannot be read.
+//! Protected names where they are hard to find: below very many folders, and in unreadable folders.
 
 use crate::process::world::{World, in_every_tier};
 use std::fs;
@@ -7,14 +7,14 @@ use std::process::Command;
 use std::time::Duration;
 use tool_harness_sandbox::process::End;
 
-/// Makes folders in one another, each with this name, and runs a line in the last one.
+/// Nests folders with this name, and runs a line in the innermost.
 fn nested(count: usize, name: &str, line: &str) -> String {
     format!(
         "cd src; for n in $(seq {count}); do mkdir {name} && cd -P {name} || exit 9; done; {line}"
     )
 }
 
-/// How many of this name there are, found by a program that knows no longest path.
+/// How many files have this name; `find` has no maximal path length.
 fn count(world: &World, name: &str) -> usize {
     let found = Command::new("find")
         .arg(world.ws(""))
@@ -93,7 +93,7 @@ fn depth_costs_no_more_than_its_length() {
                 finished.stderr.text, finished.denials
             );
             assert_eq!(count(world, ".claude"), 0);
-            // Making them takes a while by itself: the kernel looks at every folder above for each.
+            // Creating them takes a while by itself: the kernel looks at every folder above each.
             let own = Duration::from_secs_f64(
                 finished
                     .stdout
@@ -105,7 +105,7 @@ fn depth_costs_no_more_than_its_length() {
             let added = finished.duration.saturating_sub(own);
             println!("3000 levels, made in {own:?} and looked through in {added:?}");
             assert!(added < Duration::from_secs(3), "{added:?}");
-            // What is there when a command starts is looked through as well.
+            // What exists when a command starts is scanned as well.
             let finished = world.shell("true");
             assert!(
                 finished.end == End::Exited(0) && finished.duration < Duration::from_secs(3),

@@ -1,4 +1,5 @@
-//! Commands that take all they can get: an error for them, and hardly anything of the harness's own memory.
+//! Commands that use up everything they can: they get an error, and the harness's own memory hardly
+//! grows.
 
 use crate::process::world::{
     World, eventually, in_every_tier, in_every_tier_in_turn, in_own_process, in_time, mark,
@@ -84,7 +85,7 @@ fn memory_that_is_shared_is_counted_once() {
     in_every_tier(|world| {
         let mut plan = world.plan.clone();
         plan.limits.memory_bytes = 256 << 20;
-        // Six processes look at the same 150 MB for longer than it takes to be noticed.
+        // Six processes touch the same 150 MB for longer than the sampling interval.
         let line = format!(
             "exec python3 -c \"{SHARED}m = take(150 << 20)\nfor _ in range(5):\n  if os.fork() == 0:\n    for at in range(0, len(m), 4096): m[at]\n    time.sleep(1); os._exit(0)\nfor _ in range(5): os.wait()\nprint('fine')\""
         );
@@ -137,12 +138,12 @@ def file(bytes, path=None):
     });
 }
 
-/// Another command works as ever.
+/// Another command works as usual.
 fn serves(world: &World) {
     assert_eq!(world.says("echo served"), "served\n");
 }
 
-/// The most memory this process ever had.
+/// The peak memory of this process.
 fn peak() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").expect("facts");
     let line = text
@@ -158,7 +159,8 @@ fn peak() -> u64 {
 
 #[test]
 fn descriptors_on_their_way_stop_no_other_call() {
-    // Parks as many as it may have, and then says so. The kernel counts them for the user.
+    // Keeps as many descriptors in flight as it may, and then says so. The kernel counts them per
+    // user.
     const PARKS: &str = "
 import array, os, resource, socket, time
 most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -36,7 +36,7 @@ fn files_in_the_workspace_are_read_and_written() {
 }
 
 #[test]
-fn no_program_is_left_behind_that_runs_as_somebody_else() {
+fn no_set_user_id_program_is_left_behind() {
     in_every_tier(|world| {
         if !world.can_write() {
             return;
@@ -93,7 +93,8 @@ fn nothing_outside_is_read_or_changed_whatever_it_is_called() {
 fn modes_owners_and_times_outside_stay_as_they_are() {
     in_every_tier(|world| {
         if world.tier() == Tier::B && !rustix::process::geteuid().is_root() {
-            // The user owns the canary, and Landlock does not look at modes: the guide says so, and so does `enforced`.
+            // The user owns the canary, and Landlock does not restrict modes: the guide says so,
+            // and so does `enforced`.
             let finished = world.shell("true");
             assert!(
                 finished
@@ -231,7 +232,7 @@ fn a_readable_place_is_read_a_writable_one_is_written() {
         let (readable, writable) = (world.beside("outside"), world.beside("ws-evil"));
         plan.files.readable = vec![readable.clone()];
         plan.files.writable = vec![writable.clone()];
-        // Readable for others, as a toolchain is; root's own closed files stay closed.
+        // Readable by others, like a toolchain; root's own closed files stay closed.
         let text = world.shell_with(&plan, &format!("cat {}/canary", readable.display()));
         assert_eq!(text.stdout.text, SECRET, "{}", text.stderr.text);
         assert_ne!(
@@ -260,7 +261,7 @@ fn a_readable_place_is_read_a_writable_one_is_written() {
 }
 
 #[test]
-fn the_private_tmp_is_gone_afterwards_and_shared_with_nobody() {
+fn the_private_tmp_is_not_shared_and_is_gone_afterwards() {
     in_every_tier(|world| {
         let mark = format!("mark-{}", mark());
         let line = format!("d=${{TMPDIR:-/tmp}}; echo x > $d/{mark} && cat $d/{mark} && echo $d");
@@ -268,7 +269,7 @@ fn the_private_tmp_is_gone_afterwards_and_shared_with_nobody() {
         assert!(text.starts_with("x\n"), "{text}");
         let folder = text.lines().nth(1).expect("a folder");
         let kept = std::path::Path::new(folder).join(&mark);
-        // It is removed while the answer is on its way.
+        // It is removed while the result is on its way.
         assert!(
             eventually(Duration::from_secs(5), || !kept.exists()),
             "{}",
@@ -307,8 +308,7 @@ fn a_link_swapped_in_a_loop_leads_nowhere() {
     in_tier(Tier::A, |world| {
         let before = world.outside();
         let outside = world.beside("outside").display().to_string();
-        // Both sides are done without starting programs, so that there are many tries, and until
-        // both were met.
+        // Neither side starts programs, so there are many tries, until both outcomes occurred.
         let race = format!(
             "
 import os, time

@@ -1,4 +1,4 @@
-//! Whoever ends a command is out of its reach, and so is everybody else.
+//! Commands cannot kill or starve their supervisor, or any other process.
 
 use crate::process::world::{World, eventually, in_every_tier, in_time, mark, processes_with};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -7,14 +7,14 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::process::{Command, End, Finished};
+use tool_harness_sandbox::process::{Command, CommandOutcome, End};
 use tool_harness_sandbox::tier::Tier;
 
-/// What may pass after the deadline until nobody is left.
+/// The most time after the deadline until no process is left.
 const MARGIN: Duration = Duration::from_millis(250);
 
-/// Runs a program of Python's, and judges it from outside: in time, and nobody left.
-fn python(world: &World, deadline: Duration, mark: &str, text: &str) -> Finished {
+/// Runs a Python program; it must end in time and leave no process.
+fn python(world: &World, deadline: Duration, mark: &str, text: &str) -> CommandOutcome {
     let mut plan = world.plan.clone();
     plan.limits.deadline = deadline;
     let text = text.replace("MARK", mark);
@@ -29,7 +29,7 @@ fn python(world: &World, deadline: Duration, mark: &str, text: &str) -> Finished
     })
 }
 
-/// Leaves a process behind that has nothing to do with it any more.
+/// Leaves a process behind that is fully detached.
 const LEAVE: &str = "
 import os, time
 def leave():
@@ -46,7 +46,7 @@ def tried(what, *arguments):
 ";
 
 #[test]
-fn a_command_takes_nothing_from_its_helper_by_limits() {
+fn a_command_cannot_limit_its_helper() {
     in_every_tier(|world| {
         let attack = "
 import resource
@@ -80,7 +80,7 @@ print(*said, flush=True)
             "{}",
             finished.stderr.text
         );
-        // Its own limits are its own, and those of others can be seen.
+        // A command may change its own limits, and read those of others.
         let harmless = "
 import resource
 resource.prlimit(0, resource.RLIMIT_NOFILE, (20, 20))
@@ -102,7 +102,7 @@ print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], resource.prlimit(os.getppid
 }
 
 #[test]
-fn a_command_gives_its_helper_no_later_turn() {
+fn a_command_cannot_delay_its_helper() {
     in_every_tier(|world| {
         let attack = "
 import ctypes
@@ -137,7 +137,7 @@ time.sleep(100)
             "{}",
             finished.stderr.text
         );
-        // Its own turn is its own, and in namespaces also that of what it started.
+        // A command may change its own scheduling, and in namespaces also that of its children.
         let harmless = "
 os.setpriority(os.PRIO_PROCESS, 0, 7); os.setpriority(os.PRIO_PGRP, 0, 8); os.sched_setaffinity(0, {0}); os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 child = os.fork()
@@ -177,7 +177,7 @@ fn a_command_may_use_the_processors_that_its_harness_may() {
     };
     in_every_tier(|world| {
         let ours = allowed(&fs::read_to_string("/proc/thread-self/status").expect("a status"));
-        // Many at once, so that whoever moves them is interrupted on the way.
+        // Many at once, so that moving them to another processor is interrupted.
         std::thread::scope(|scope| {
             let crowd: Vec<_> = (0..16)
                 .map(|_| {
@@ -193,7 +193,7 @@ fn a_command_may_use_the_processors_that_its_harness_may() {
                 assert!(said.iter().all(|said| *said == ours), "{said:?}");
             }
         });
-        // Where there is one only, nobody is put elsewhere.
+        // With only one processor, nothing is moved.
         let said = std::thread::scope(|scope| {
             let on_one = scope.spawn(|| {
                 let mut one = CpuSet::new();
@@ -224,18 +224,16 @@ fn a_command_may_use_the_processors_that_its_harness_may() {
 }
 
 #[test]
-fn a_command_has_the_class_of_turns_that_its_harness_has() {
+fn a_command_inherits_the_scheduling_class_of_its_harness() {
     let class = "import os; print(os.sched_getscheduler(0))";
     in_every_tier(|world| {
         for wanted in [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE] {
             let said = std::thread::scope(|scope| {
                 let patient = scope.spawn(|| {
                     let none = libc::sched_param { sched_priority: 0 };
-                    // SAFETY: the parameter is there, and it is about this thread only.
-                    assert_eq!(
-                        unsafe { libc::sched_setscheduler(0, wanted, &raw const none) },
-                        0
-                    );
+                    // SAFETY: the parameter is valid, and it only affects this thread.
+                    let set = unsafe { libc::sched_setscheduler(0, wanted, &raw const none) };
+                    assert_eq!(set, 0);
                     let runtime = tokio::runtime::Builder::new_current_thread()
                         .enable_all()
                         .build()
@@ -278,7 +276,7 @@ while True: 'MARK'"
                 finished.stderr.text
             );
         }
-        // What keeps one processor busy for a moment ends as it likes.
+        // A command that is busy for a moment ends normally.
         assert_eq!(
             world.says(
                 "for i in $(seq 20); do (for j in $(seq 1000); do :; done) & done; wait; echo done"
@@ -306,10 +304,10 @@ fn children(of: &str) -> Vec<String> {
 }
 
 #[test]
-fn whoever_ends_a_helper_ends_its_command() {
+fn killing_a_helper_ends_its_command() {
     in_every_tier(|world| {
         let mark = mark();
-        // It does not end with its parent, and neither does what it leaves.
+        // It ignores the death of its parent, and so does what it leaves.
         let text = format!(
             "{LEAVE}\nimport ctypes\nctypes.CDLL(None).prctl(1, 0)\nfor _ in range(3): leave()\nprint('MARK', flush=True)\ntime.sleep(100)"
         )
@@ -354,7 +352,8 @@ fn whoever_ends_a_helper_ends_its_command() {
     });
 }
 
-/// Smaller than the helper; takes memory that is in no process, and does not end with its parent.
+/// Smaller than the helper; takes memory that belongs to no process, and ignores the death of its
+/// parent.
 const TINY: &str = "static long sc(long n,long a,long b,long c,long d){long r;register long r10 asm(\"r10\")=d;asm volatile(\"syscall\":\"=a\"(r):\"a\"(n),\"D\"(a),\"S\"(b),\"d\"(c),\"r\"(r10):\"rcx\",\"r11\",\"memory\");return r;}
 void _start(void){ sc(157,1,0,0,0); sc(112,0,0,0,0); long f[4]; for(int i=0;i<4;i++) f[i]=sc(319,(long)\"x\",0,0,0);
  for(int i=0;i<3;i++) sc(285,f[i],0,0,80L<<20);
@@ -363,7 +362,7 @@ void _start(void){ sc(157,1,0,0,0); sc(112,0,0,0,0); long f[4]; for(int i=0;i<4;
  for(;;){ long ts[2]={1,0}; sc(35,(long)ts,0,0,0);} }";
 
 #[test]
-fn a_command_that_has_its_helper_ended_for_want_of_memory_ends_too() {
+fn a_command_ends_with_a_helper_that_ran_out_of_memory() {
     if !cfg!(target_arch = "x86_64") {
         println!("skipped: no other architecture than x86-64");
         return;
@@ -402,7 +401,7 @@ fn a_command_that_has_its_helper_ended_for_want_of_memory_ends_too() {
             finished
         });
         println!("{:?}", finished.end);
-        // The same in a larger bound is nobody's end, until its time is over.
+        // With a higher limit the same program runs until its deadline.
         plan.limits.memory_bytes = 2 << 30;
         plan.limits.deadline = Duration::from_secs(1);
         assert_eq!(
@@ -415,7 +414,7 @@ fn a_command_that_has_its_helper_ended_for_want_of_memory_ends_too() {
     });
 }
 
-/// A process of the command's user that has nothing to do with the command.
+/// A process of the command's user, unrelated to the command.
 fn bystander(mark: &str) -> Child {
     let mut sleep = std::process::Command::new("/bin/sleep");
     sleep.arg(mark).stdout(Stdio::null());

@@ -4,7 +4,7 @@ use crate::process::world::{in_every_tier, in_tier, mark, processes_with};
 use tool_harness_sandbox::process::End;
 use tool_harness_sandbox::tier::Tier;
 
-/// Makes one system call by number and exits with the error it gives.
+/// Makes one system call by number and prints the result and the error.
 fn call(number: i64, args: &[i64]) -> String {
     let args: Vec<String> = args
         .iter()
@@ -61,7 +61,7 @@ fn calls_that_reach_past_the_sandbox_are_refused_and_plain_ones_are_not() {
 
 #[test]
 fn memory_that_programs_outside_share_is_not_reached_and_none_is_left_behind() {
-    // By their length the segments of this process are told from others.
+    // The size identifies segments of this process.
     let bytes = 4096 + i64::from(std::process::id());
     let left = || {
         let all = std::fs::read_to_string("/proc/sysvipc/shm").expect("a list");
@@ -79,7 +79,7 @@ fn memory_that_programs_outside_share_is_not_reached_and_none_is_left_behind() {
         assert_eq!(made.starts_with("-1"), world.tier() == Tier::B, "{made}");
         assert_eq!(left(), 0);
     });
-    // SAFETY: removes the segment made above; no description is asked for.
+    // SAFETY: removes the segment made above; no description is requested.
     unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
 }
 
@@ -132,7 +132,7 @@ fn the_first_process_cannot_be_used_and_proc_is_its_own() {
         ] {
             assert_ne!(world.shell(line).end, End::Exited(0), "{line}");
         }
-        // It ignores what its children send; the command goes on.
+        // It ignores signals from its children; the command continues.
         assert_eq!(
             world.says("kill -9 1 2>/dev/null; kill -TERM 1 2>/dev/null; echo on"),
             "on\n"

@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::process::{Command, End, Sandbox};
 use tool_harness_sandbox::tier::Tier;
 
-/// Processes that try to stay: in the background, in other sessions, twice forked, deaf to requests.
+/// Processes that try to stay: in the background, in other sessions, forked twice, ignoring
+/// signals.
 fn stubborn(mark: &str) -> String {
     format!(
         "trap '' TERM INT HUP; sleep {mark} & setsid sleep {mark} & (setsid bash -c 'trap \"\" TERM; (sleep {mark} &) ; sleep {mark}' &) ; nohup sleep {mark} >/dev/null 2>&1 & \
@@ -148,7 +149,7 @@ fn a_killed_harness_takes_everything_with_it() {
             "{:?}",
             processes_with(&mark)
         );
-        // Its folders and groups go when the next one starts; those of one that lives stay.
+        // Its folders and groups go when the next harness starts; those of a living one stay.
         let (other, id) = (world.says("echo alive"), harness.id());
         assert_eq!(other, "alive\n");
         assert!(
@@ -224,11 +225,12 @@ fn two_hundred_at_once_alone() {
             println!("skipped: this machine has no tier {tier}");
             continue;
         }
-        // What is opened once for the whole process is opened now.
+        // Open what is opened once per process.
         let warm = World::new(sandbox);
         warm.says("true");
         drop(warm);
-        // A busy machine takes a while to take apart what waited for the next command, and that must not be counted as what was there before.
+        // A busy machine takes a while to tear down the waiting container, which must not count as
+        // present before.
         let is_gone = || {
             matches!(
                 counted(),
@@ -264,7 +266,7 @@ fn two_hundred_at_once_alone() {
             "{:?}",
             processes_with(&mark)
         );
-        // Whose helper has made namespaces by the time that is found out.
+        // Its helper has already made namespaces when this is found out.
         let missing = || {
             world.sandbox.run(
                 &world.plan,
@@ -304,7 +306,7 @@ fn two_hundred_at_once_alone() {
             "{before:?} became {:?}",
             counted()
         );
-        // Sixteen descriptors that watch a workspace are kept for later commands, and no more.
+        // Sixteen inotify descriptors are kept for later commands, and no more.
         assert!(
             counted().descriptors <= before.descriptors + 16,
             "{before:?} became {:?}",
@@ -315,7 +317,7 @@ fn two_hundred_at_once_alone() {
 
 async fn two_hundred(world: &World, mark: &str) -> Vec<End> {
     let mut running = Vec::new();
-    // Without control groups an ordinary user's processes are counted together, and these are all of them.
+    // Without cgroups an ordinary user's processes are counted together.
     let mut plan = world.plan.clone();
     plan.limits.processes = 4096;
     for n in 0..200 {
@@ -358,11 +360,11 @@ async fn two_hundred(world: &World, mark: &str) -> Vec<End> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     mounts: usize,
-    /// Namespaces that some process is in and this one is not, of processes that came from this one.
+    /// Namespaces of descendants that this process is not in.
     namespaces: usize,
     groups: usize,
     temporary: usize,
-    /// Processes that came from this one, also those that are not collected.
+    /// Descendants of this process, including zombies.
     children: usize,
     descriptors: usize,
 }
@@ -402,7 +404,7 @@ fn counted() -> Counts {
     }
 }
 
-/// Every process that came from this one.
+/// All descendants of this process.
 fn descendants() -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut waiting = vec![std::process::id().to_string()];
@@ -424,7 +426,7 @@ fn descendants() -> Vec<String> {
 #[test]
 fn a_deadline_counts_for_a_command_that_makes_folders_faster_than_they_are_read() {
     in_every_tier(|world| {
-        // It says how long it lived, in a folder that was there before.
+        // It records how long it lived, in a folder that existed before.
         let line = "python3 -c \"
 import os, threading, time
 born = time.time()

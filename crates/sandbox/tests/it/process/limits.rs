@@ -30,7 +30,7 @@ fn a_fork_bomb_is_bounded_and_leaves_nothing() {
     });
 }
 
-/// So many threads at once: each waits until all are there.
+/// This many threads at once: each waits until all have started.
 fn threads(count: usize) -> String {
     format!(
         "python3 -c \"import threading\nall = threading.Event()\n\
@@ -47,7 +47,7 @@ fn what_else_its_user_runs_takes_nothing_from_a_command_and_gives_it_nothing() {
         let is_fine =
             |count: usize| world.shell_with(&plan, &threads(count)).stdout.text == "fine\n";
         assert!(is_fine(20));
-        // More than it may have itself, after its user's were counted for the first time.
+        // More than the command may have, started after its user's processes were first counted.
         let sleep = || {
             Command::new("sleep")
                 .arg("100")

@@ -1,13 +1,12 @@
 //! Contained commands.
 
-mod ahead;
 mod basic;
 mod deep;
 mod exhaust;
 mod files;
-mod govern;
 mod helper;
 mod kernel;
+mod leftovers;
 mod life;
 mod limits;
 mod moved;
@@ -16,10 +15,11 @@ mod output;
 mod places;
 mod programs;
 mod protect;
+mod protected_names;
 mod real;
 mod replaced;
 mod sockets;
-mod traces;
+mod warm;
 mod world;
 
 #[test]

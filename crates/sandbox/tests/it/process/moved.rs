@@ -1,14 +1,14 @@
-//! Places that somebody moves while a command writes in them.
+//! Places that are moved while a command writes in them.
 
 use crate::process::world::{World, eventually, in_every_tier};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use tool_harness_sandbox::plan::Plan;
-use tool_harness_sandbox::process::{End, Finished};
+use tool_harness_sandbox::process::{CommandOutcome, End};
 
-/// Runs a line once its place is elsewhere.
-fn after_moving(world: &World, plan: &Plan, line: &str, from: &Path, to: &Path) -> Finished {
+/// Runs a line after its place was moved.
+fn after_moving(world: &World, plan: &Plan, line: &str, from: &Path, to: &Path) -> CommandOutcome {
     let (started, go) = (world.ws("src/started"), world.ws("src/go"));
     std::thread::scope(|scope| {
         let line =
@@ -130,7 +130,7 @@ fn what_lies_where_the_workspace_was_is_left_alone() {
 }
 
 #[test]
-fn a_place_beside_the_workspace_is_kept_wherever_it_is_moved() {
+fn a_place_beside_the_workspace_is_protected_wherever_it_is_moved() {
     in_every_tier(|world| {
         if !world.can_write() {
             return;
@@ -142,7 +142,7 @@ fn a_place_beside_the_workspace_is_kept_wherever_it_is_moved() {
         plan.files.workspace = fs::canonicalize(&plan.files.workspace).expect("a path");
         plan.files.only = vec![world.ws("src")];
         let line = format!("cd {}/src; cd .; mkdir .claude; sleep 5", place.display());
-        // The folder is entered before it is moved, because no path leads there afterwards.
+        // The command enters the folder before it is moved, because no path leads there afterwards.
         let line = line.replace(
             "cd .;",
             "echo > ../started; while [ ! -e go ]; do sleep 0.01; done;",

@@ -1,4 +1,4 @@
-//! A network whose every destination is answered by the harness.
+//! A network in which the harness answers every destination.
 
 use crate::process::world::{World, eventually, in_tier, in_time};
 use std::io::{self, Read as _, Write as _};
@@ -6,20 +6,20 @@ use std::net::{TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
-use tool_harness_sandbox::network::{Denied, Domains, Listeners, Relay, SystemResolver};
+use tool_harness_sandbox::network::{Domains, Listeners, Relay, RelayDenial, SystemResolver};
 use tool_harness_sandbox::plan::Network;
-use tool_harness_sandbox::process::{Denial, DenialLayer, End, Guard, Serve};
+use tool_harness_sandbox::process::{Denial, DenialLayer, End, RunningRelay, StartRelay};
 use tool_harness_sandbox::tier::Tier;
 
-/// Answers every connection with the address it was meant for.
+/// Answers every connection with its destination address.
 struct Echo;
 
 struct Answering {
     seen: Arc<Mutex<Vec<String>>>,
 }
 
-impl Serve for Echo {
-    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>> {
+impl StartRelay for Echo {
+    fn start(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>> {
         assert!(!domains.is_empty());
         let seen = Arc::new(Mutex::new(Vec::new()));
         for socket in listeners.tcp {
@@ -49,7 +49,7 @@ impl Serve for Echo {
     }
 }
 
-impl Guard for Answering {
+impl RunningRelay for Answering {
     fn finish(self: Box<Self>) -> Vec<Denial> {
         let seen = self.seen.lock().expect("held");
         seen.iter()
@@ -70,7 +70,7 @@ fn with_network(world: &World) -> World {
 }
 
 #[test]
-fn every_destination_is_answered_by_the_harness_and_other_ports_by_nobody() {
+fn the_harness_answers_every_destination_and_nothing_answers_other_ports() {
     in_tier(Tier::A, |world| {
         let world = with_network(world);
         let ask = |host: &str, port: u16| {
@@ -100,7 +100,7 @@ fn every_destination_is_answered_by_the_harness_and_other_ports_by_nobody() {
             assert_ne!(world.shell(&ask("203.0.113.7", 22)).end, End::Exited(0));
             assert_ne!(world.shell("python3 -c \"import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(('203.0.113.7', 443)); s.send(b'x'); s.send(b'x'); s.recv(1)\"").end, End::Exited(0));
         });
-        // The thread that listens may be late.
+        // The listening thread may be late.
         let is_seen = || {
             let finished = world.shell("echo hello > /dev/udp/9.9.9.9/53; sleep 0.1");
             let mut denials = finished.denials.iter();
@@ -110,16 +110,16 @@ fn every_destination_is_answered_by_the_harness_and_other_ports_by_nobody() {
     });
 }
 
-/// Has the relay itself answer.
+/// Answers with the real relay.
 struct Relayed;
 
 struct Relaying {
     relay: Relay,
-    denied: Receiver<Denied>,
+    denied: Receiver<RelayDenial>,
 }
 
-impl Serve for Relayed {
-    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>> {
+impl StartRelay for Relayed {
+    fn start(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>> {
         let (report, denied) = channel(99);
         Ok(Box::new(Relaying {
             relay: Relay::start(listeners, domains.clone(), Arc::new(SystemResolver), report)?,
@@ -128,7 +128,7 @@ impl Serve for Relayed {
     }
 }
 
-impl Guard for Relaying {
+impl RunningRelay for Relaying {
     fn finish(mut self: Box<Self>) -> Vec<Denial> {
         self.relay.report_refusals();
         let denied = std::iter::from_fn(|| self.denied.try_recv().ok());
@@ -143,7 +143,7 @@ impl Guard for Relaying {
 }
 
 #[test]
-fn a_port_at_which_nobody_listens_is_refused_at_once_and_reported() {
+fn a_port_without_a_listener_is_refused_at_once_and_reported() {
     in_tier(Tier::A, |world| {
         let mut world = World::new(world.sandbox.clone().serving(Arc::new(Relayed)));
         world.plan.network =
@@ -191,7 +191,7 @@ for a in ((four, tcp, '10.1.2.3', 22), (six, tcp, '2001:db8::1', 25), (four, udp
             "{}",
             wanted.why
         );
-        // Its own servers and a port that is served are no refusals.
+        // Its own servers and a served port are not refused.
         let text = "
 import socket
 own = socket.create_server(('127.0.0.1', 0)); socket.create_connection(own.getsockname()).close()
@@ -209,7 +209,7 @@ socket.create_connection(('example.test', 80)).close()
 }
 
 #[test]
-fn a_plan_with_a_network_runs_without_one_where_nobody_answers_and_says_so() {
+fn without_a_relay_a_plan_with_a_network_runs_without_one_and_says_so() {
     for tier in [Tier::A, Tier::B] {
         in_tier(tier, |world| {
             let mut plan = world.plan.clone();
@@ -237,7 +237,8 @@ fn no_command_runs_in_the_network_of_the_machine_and_each_has_one_of_its_own() {
             .expect("a namespace")
             .to_string_lossy()
             .into_owned();
-        // A command runs while the next one is asked, so that no number is given twice.
+        // The first command still runs while the second is asked, so that no namespace number is
+        // reused.
         let line = "readlink /proc/self/ns/net; [ -e src/first ] && exit; echo > src/first; while [ ! -e src/second ]; do sleep 0.01; done";
         let mut seen: Vec<String> = std::thread::scope(|scope| {
             let first = scope.spawn(|| world.says(line));

@@ -1,4 +1,4 @@
-//! What is kept of what a command says.
+//! Capturing the output of a command.
 
 use crate::process::world::{in_every_tier, in_every_tier_in_turn, in_own_process, in_time};
 use std::io::Read as _;
@@ -81,7 +81,7 @@ fn a_flood_is_stopped_alone() {
 }
 
 #[test]
-fn somebody_who_keeps_the_output_open_does_not_keep_the_caller() {
+fn a_process_that_keeps_the_output_open_does_not_block_the_caller() {
     in_every_tier(|world| {
         let finished = in_time(Duration::from_secs(5), || {
             world.shell("(sleep 1000; echo late) & disown; setsid sleep 1000 & echo done")

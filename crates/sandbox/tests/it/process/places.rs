@@ -1,4 +1,4 @@
-//! Places that somebody moves, replaces by links, or renames the folders of.
+//! Places that are moved, replaced by links, or whose parents are renamed.
 
 use crate::process::world::{SECRET, World, in_every_tier, in_tier};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -11,7 +11,7 @@ use tool_harness_sandbox::plan::{Access, Plan};
 use tool_harness_sandbox::process::{Command, End, SandboxError};
 use tool_harness_sandbox::tier::Tier;
 
-/// Plans in which one place is all that a call has, each in another way.
+/// Plans that give a call only one place, each in another way.
 fn plans(world: &World, place: &str) -> Vec<(&'static str, Plan)> {
     let mut plans = Vec::new();
     for what in ["workspace", "only", "readable", "writable"] {
@@ -98,7 +98,7 @@ fn a_place_that_is_exchanged_for_a_link_all_the_time_never_leads_outside() {
                     if is_over.load(Ordering::Relaxed) {
                         return;
                     }
-                    // Now and then it holds still for long enough that a command can run.
+                    // Now and then it pauses for long enough that a command can run.
                     std::thread::sleep(Duration::from_millis(if n % 9 == 0 { 80 } else { n % 3 }));
                     let _ = renameat_with(
                         CWD,
@@ -220,7 +220,7 @@ fn a_home_that_no_list_of_users_names_is_hidden_but_for_the_workspace_in_it() {
                 .text
         };
         let mut plan = world.plan.clone();
-        // Not known as a home, it is a folder like any other.
+        // Unless it is known to be a home, it is a folder like any other.
         assert!(read(&plan).contains(SECRET));
         plan.files.home = Some(at.join("person"));
         assert_eq!(read(&plan), "");
@@ -235,7 +235,7 @@ fn a_home_that_no_list_of_users_names_is_hidden_but_for_the_workspace_in_it() {
             (at.join("person/project"), at.join("person/project"));
         assert_eq!(read(&plan), "");
         assert_eq!(world.shell_with(&plan, "cat file").stdout.text, "mine");
-        // A workspace that is the home, or is around it, is seen without its keys.
+        // A workspace that is the home, or is around it, is visible without its keys.
         (plan.files.project, plan.files.workspace) = (at.join("person"), at.join("person"));
         assert_eq!(
             world
@@ -244,7 +244,7 @@ fn a_home_that_no_list_of_users_names_is_hidden_but_for_the_workspace_in_it() {
                 .text,
             SECRET
         );
-        // Nonsense hides nothing.
+        // Invalid homes hide nothing.
         for home in ["/", "/usr", "/etc"] {
             plan.files.home = Some(home.into());
             assert_eq!(
@@ -257,7 +257,7 @@ fn a_home_that_no_list_of_users_names_is_hidden_but_for_the_workspace_in_it() {
 }
 
 #[test]
-fn the_folders_on_the_way_that_a_governing_link_goes_stay_too() {
+fn the_folders_on_the_way_of_a_protected_link_cannot_be_moved() {
     in_tier(Tier::A, |world| {
         fs::create_dir_all(world.ws("conf/deep/claude")).expect("a folder");
         fs::write(world.ws("conf/deep/claude/settings.json"), "governs").expect("a file");
@@ -299,7 +299,7 @@ fn a_workspace_in_shared_memory_is_used_as_any_other() {
         fs::set_permissions(base.path(), fs::Permissions::from_mode(0o755)).expect("set");
         let mut plan = world.plan.clone();
         (plan.files.project, plan.files.workspace) = (ws.clone(), ws.clone());
-        // Semaphores of programs lie in shared memory, too.
+        // Semaphores live in shared memory, too.
         let semaphore = if world.tier() == Tier::A {
             "python3 -c 'import multiprocessing as m; m.Lock()'"
         } else {

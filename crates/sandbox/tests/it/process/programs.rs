@@ -61,7 +61,7 @@ fn a_list_that_no_landlock_keeps_runs_nothing_and_without_a_list_namespaces_are_
                 .enforced
                 .weaker
                 .iter()
-                .any(|weaker| weaker.contains("by namespaces alone")),
+                .any(|weaker| weaker.contains("only namespaces protect files")),
             "{:?}",
             finished.enforced.weaker
         );
@@ -102,7 +102,7 @@ fn the_loader_and_copies_and_memory_are_no_ways_around() {
                 finished.stdout.text
             );
         }
-        // Without a list, a program of the workspace runs.
+        // Without a list, a program in the workspace runs.
         assert_eq!(
             world.run("src/tool", &["src"]).expect("runs").end,
             End::Exited(0)
@@ -125,7 +125,7 @@ fn a_name_is_the_real_program_whatever_shadows_it() {
             plan.environment.push(("PATH".into(), path.into()));
             plan
         };
-        // Relative and empty entries are not looked at.
+        // Relative and empty entries are ignored.
         for path in [
             format!(".:{PATH}"),
             format!(":{PATH}"),
@@ -136,7 +136,7 @@ fn a_name_is_the_real_program_whatever_shadows_it() {
                 .expect("runs");
             assert_eq!(finished.stdout.text, "inside", "{path}");
         }
-        // A shadow in an absolute one is another program, and that is not listed.
+        // A shadow in an absolute entry is another program, which is not listed.
         for path in [
             format!("{}:{PATH}", world.ws("").display()),
             format!("{}:{PATH}", world.ws("src").display()),
@@ -158,7 +158,7 @@ fn a_name_is_the_real_program_whatever_shadows_it() {
             .run_with(&plan, Command::new("cat", ["src/main.rs"]))
             .expect("runs");
         assert_eq!(finished.stdout.text, "inside");
-        // A shell function or alias can only start what the kernel lets it.
+        // A shell function or alias can only start what the kernel allows.
         let plan = only(&world.plan, &["/bin/bash", "/bin/cat"]);
         assert_ne!(
             world
@@ -191,7 +191,7 @@ fn a_program_that_is_not_there_is_an_error_before_anything_starts() {
                 "{program}: {refused:?}"
             );
         }
-        // What is hidden is not told from what is not there.
+        // A hidden file looks like a missing one.
         let hidden = world.run(&world.beside("outside/canary").display().to_string(), &[]);
         assert!(
             world.tier() == Tier::B || matches!(hidden, Err(SandboxError::NotFound { .. })),
@@ -247,7 +247,7 @@ fn the_loader_starts_nothing_that_is_not_listed_wherever_it_lies() {
                 );
                 let finished = world.shell_with(plan, &format!("{place}/other reached"));
                 assert!(!finished.stdout.text.contains("reached"), "{place}");
-                // Without namespaces nothing tells a library from a program.
+                // Without namespaces nothing distinguishes a library from a program.
                 if world.tier() == Tier::A {
                     let finished =
                         world.shell_with(plan, &format!("{loader} {place}/other reached"));
@@ -260,7 +260,7 @@ fn the_loader_starts_nothing_that_is_not_listed_wherever_it_lies() {
                 }
             }
         }
-        // What is listed is not changed either, also where everything else may be.
+        // Listed programs cannot be changed, even where everything else can.
         if world.tier() == Tier::A {
             world.shell_with(&plan, "echo changed > src/listed; echo more > src/new");
             assert_eq!(
@@ -272,7 +272,7 @@ fn the_loader_starts_nothing_that_is_not_listed_wherever_it_lies() {
                 "more\n"
             );
         }
-        // Nothing that is hidden is shown because it is listed.
+        // Listing a hidden program does not reveal it.
         let mut plan = plan.clone();
         plan.files.readable.clear();
         plan.files.hidden.push(toolchain.clone());
@@ -339,7 +339,8 @@ fn a_listed_program_finds_libraries_of_its_own() {
     });
 }
 
-/// A folder that only its owner may enter, with a program in it called like one of the system's and one called like none.
+/// A folder that only its owner may enter, with one program named like a system program and one
+/// that is not.
 fn closed_toolchain(world: &World) -> Plan {
     let (closed, bin) = (world.beside("closed"), world.beside("closed/.cargo/bin"));
     fs::create_dir_all(&bin).expect("folders");
@@ -370,7 +371,8 @@ fn a_toolchain_in_a_closed_folder_keeps_nothing_from_running() {
             "{}",
             finished.stderr.text
         );
-        // Without namespaces a folder of root's is closed to whoever root's command becomes: then the next program of that name is meant.
+        // Without namespaces root's folder is closed to the command's user: then the next program
+        // of that name is used.
         if world.can_write() {
             assert_eq!(run(&["mine"]).expect("it starts").stdout.text, "mine\n");
         } else {
@@ -408,7 +410,7 @@ fn a_login_shell_finds_what_the_plan_s_path_has() {
                 finished.stderr.text
             );
         }
-        // Whoever reads no profile, and a shell in a home of its own, is as before.
+        // Commands without a profile, and shells with another home, work as before.
         assert_eq!(
             world.shell_with(&plan, "cargo").stdout.text,
             "cargo of the plan\n"

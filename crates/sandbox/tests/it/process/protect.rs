@@ -1,4 +1,4 @@
-//! The files that govern calls.
+//! Protected files.
 
 use crate::process::world::{in_every_tier, in_tier, patient};
 use std::fs;
@@ -7,7 +7,7 @@ use tool_harness_sandbox::process::{DenialLayer, End};
 use tool_harness_sandbox::tier::Tier;
 
 #[test]
-fn what_governs_calls_is_read_and_not_changed_and_its_neighbours_are() {
+fn protected_files_can_be_read_and_not_changed_and_their_neighbours_can() {
     in_every_tier(|world| {
         for folder in [".harness/tools", ".git/hooks", ".claude", "sub/.harness"] {
             fs::create_dir_all(world.ws(folder)).expect("a folder");
@@ -74,7 +74,8 @@ fn what_governs_calls_is_read_and_not_changed_and_its_neighbours_are() {
             "governs"
         );
         if world.can_write() {
-            // Without namespaces a folder with something protected in it takes no new names.
+            // Without namespaces, nothing can be created in a folder that holds something
+            // protected.
             world.says(if world.tier() == Tier::A {
                 "echo ok > sub/neighbour"
             } else {
@@ -88,7 +89,7 @@ fn what_governs_calls_is_read_and_not_changed_and_its_neighbours_are() {
 }
 
 #[test]
-fn what_would_govern_calls_cannot_be_made() {
+fn protected_files_cannot_be_created() {
     in_every_tier(|world| {
         for (line, name) in [
             ("mkdir .harness", ".harness"),
@@ -136,7 +137,7 @@ fn what_would_govern_calls_cannot_be_made() {
 }
 
 #[test]
-fn a_link_that_governs_calls_protects_what_it_leads_to() {
+fn a_protected_link_protects_its_target() {
     in_tier(Tier::A, |world| {
         fs::create_dir_all(world.ws("conf/claude")).expect("a folder");
         fs::write(world.ws("conf/claude/settings.json"), "governs").expect("a file");

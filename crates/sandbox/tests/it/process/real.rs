@@ -1,4 +1,4 @@
-//! Programs that people use, inside.
+//! Programs that people use, in the sandbox.
 
 use crate::process::world::{World, exists, in_every_tier, in_tier};
 use std::fs;
@@ -75,7 +75,7 @@ fn shells_and_python_and_node_work() {
 }
 
 #[test]
-fn cargo_builds_offline_with_a_toolchain_in_somebodys_home() {
+fn cargo_builds_offline_with_a_toolchain_in_a_home() {
     let (cargo, rustup) = (
         PathBuf::from("/root/.cargo"),
         PathBuf::from("/root/.rustup"),

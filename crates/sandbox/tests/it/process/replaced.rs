@@ -1,15 +1,15 @@
-//! Files that govern calls and that somebody replaces while a command runs.
+//! Protected files that are replaced while a command runs.
 
 use crate::process::world::{World, eventually, in_every_tier, in_tier, in_time};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tool_harness_sandbox::process::{self, End, Finished};
+use tool_harness_sandbox::process::{self, CommandOutcome, End};
 use tool_harness_sandbox::tier::Tier;
 
-/// Runs a line that says when it has started, and does something outside meanwhile.
-fn meanwhile(world: &World, line: &str, outside: impl FnOnce() + Send) -> Finished {
+/// Runs a line that signals its start, and does something outside meanwhile.
+fn meanwhile(world: &World, line: &str, outside: impl FnOnce() + Send) -> CommandOutcome {
     let mark = world.ws("src/started");
     let _ = fs::remove_file(&mark);
     std::thread::scope(|scope| {
@@ -28,7 +28,7 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// What was set aside in a folder, by what it was called.
+/// The set-aside files in a folder.
 fn set_aside(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder)
         .expect("a folder")
@@ -54,7 +54,8 @@ fn what_is_replaced_while_a_command_runs_is_what_it_was_and_the_command_is_ended
             fs::write(at("saved"), "second").expect("a file");
             fs::rename(at("saved"), at(path)).expect("renamed");
         };
-        // Not over what was put back in the meantime: that would be another writing, when no command runs any more.
+        // Does not overwrite what was put back meanwhile: that would be another write, after the
+        // command.
         let make = |path: &str| {
             let made = fs::OpenOptions::new()
                 .write(true)
@@ -123,7 +124,8 @@ fn a_command_that_starts_meanwhile_does_not_take_what_it_finds_for_what_was_ther
                 || {
                     fs::write(world.ws("saved"), "second").expect("a file");
                     fs::rename(world.ws("saved"), world.ws("harness.md")).expect("renamed");
-                    // Later each time: while the first is being ended, and while what it knew is put back.
+                    // Later each time: while the first command is being ended, and while its files
+                    // are put back.
                     std::thread::sleep(Duration::from_millis(n));
                     for _ in 0..5 {
                         world.run("/bin/bash", &["-c", "true"]).expect("a start");
@@ -137,7 +139,7 @@ fn a_command_that_starts_meanwhile_does_not_take_what_it_finds_for_what_was_ther
 }
 
 #[test]
-fn what_a_person_writes_in_place_or_saves_beside_disturbs_nobody() {
+fn writes_by_a_person_in_place_or_beside_disturb_no_command() {
     in_every_tier(|world| {
         fs::write(world.ws("harness.md"), "first").expect("a file");
         fs::create_dir_all(world.ws(".harness/tools")).expect("a folder");
@@ -215,7 +217,7 @@ fn what_a_command_made_is_set_aside_also_for_a_caller_that_no_longer_waits() {
                 assert!(wait.await.is_err(), "it ended");
             }
         });
-        // Nobody listens meanwhile.
+        // Nothing polls the command meanwhile.
         fs::write(go, "").expect("a file");
         assert!(
             eventually(Duration::from_secs(10), || made.exists()),

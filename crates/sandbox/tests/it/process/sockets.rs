@@ -1,4 +1,4 @@
-//! Sockets of the machine, and its network.
+//! Sockets and network of the machine.
 
 use crate::process::world::{in_every_tier, in_time, mark};
 use std::fs;
@@ -37,13 +37,13 @@ fn sockets_of_other_programs_are_not_reached_and_pairs_of_its_own_are() {
 }
 
 #[test]
-fn a_command_without_a_network_reaches_its_own_servers_and_nobody_elses() {
+fn a_command_without_a_network_reaches_its_own_servers_and_no_others() {
     in_every_tier(|world| {
         let outside = TcpListener::bind("127.0.0.1:0").expect("a listener");
         outside.set_nonblocking(true).expect("set");
         let port = outside.local_addr().expect("an address").port();
         for (address, family) in [("127.0.0.1", "AF_INET"), ("::1", "AF_INET6")] {
-            // On the same port as the one outside: it is another machine's.
+            // On the same port as the one outside: it is another network.
             let line = format!(
                 "python3 -c \"import socket; s = socket.socket(socket.{family}); s.bind(('{address}', {port})); s.listen(); c = socket.create_connection(('{address}', {port}), 5); c.send(b'x'); print(s.accept()[0].recv(1))\""
             );
@@ -94,12 +94,12 @@ fn without_a_network_no_packet_leaves_and_refusal_is_quick() {
             "python3 -c \"import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9)\""
                 .into(),
         ] {
-            // Sooner than the program gives up by itself.
+            // Sooner than the program's own timeout.
             in_time(std::time::Duration::from_secs(4), || {
                 assert_ne!(world.shell(&line).end, End::Exited(0), "{line}")
             });
         }
-        // A datagram to an own address goes nowhere without a word.
+        // A datagram to its own address vanishes silently.
         world.shell(&format!("echo x > /dev/udp/127.0.0.1/{datagrams}"));
         assert!(tcp.accept().is_err(), "somebody connected");
         assert!(udp.recv(&mut [0; 8]).is_err(), "a packet came");
@@ -111,7 +111,7 @@ fn without_a_network_no_packet_leaves_and_refusal_is_quick() {
 }
 
 #[test]
-fn no_end_of_a_pair_is_turned_to_somebody_else() {
+fn no_end_of_a_pair_can_be_connected_elsewhere() {
     in_every_tier(|world| {
         let path = world.ws("src/listener.sock");
         let listener = UnixDatagram::bind(&path).expect("a listener");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs};
-use tool_harness_sandbox::process::{Command, End, Finished, Sandbox, SandboxError};
+use tool_harness_sandbox::process::{Command, CommandOutcome, End, Sandbox, SandboxError};
 use tool_harness_sandbox::tier::Tier;
 
 pub(crate) const SECRET: &str = "canary";
@@ -22,7 +22,7 @@ pub(crate) struct World {
     pub(crate) plan: Plan,
 }
 
-/// Runs a check in every tier this machine has, and in the first also as on a kernel without
+/// Runs a check in every tier this machine has, and in tier A also like on a kernel without
 /// Landlock: all at the same time, because most checks wait more than they work.
 pub(crate) fn in_every_tier(check: impl Fn(&World) + Sync) {
     std::thread::scope(|scope| {
@@ -39,19 +39,19 @@ pub(crate) fn in_every_tier(check: impl Fn(&World) + Sync) {
     });
 }
 
-/// The same one after the other, for checks of what all processes of a user have together.
+/// The same one after the other, for checks that count all processes of a user.
 pub(crate) fn in_every_tier_in_turn(check: impl Fn(&World)) {
     without_landlock(&check);
     with_landlock(check);
 }
 
-/// Runs a check in every tier this machine has, as it has it.
+/// Runs a check in every tier this machine has.
 pub(crate) fn with_landlock(check: impl Fn(&World)) {
     in_tier(Tier::A, &check);
     in_tier(Tier::B, check);
 }
 
-/// Runs a check in namespaces that hold by themselves, if this machine has them.
+/// Runs a check with namespaces alone, if this machine has them.
 pub(crate) fn without_landlock(check: impl Fn(&World)) {
     let sandbox = Sandbox::without_landlock();
     if sandbox.tier() == Tier::A {
@@ -89,7 +89,7 @@ pub(crate) fn in_tier(tier: Tier, check: impl Fn(&World)) {
     check(&World::new(sandbox));
 }
 
-/// Whether somebody else's program finds what the best tier needs: then none of these checks may be skipped.
+/// Whether another program can make namespaces: then no check of tier A may be skipped.
 fn has_namespaces() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
     let tried = || {
@@ -112,7 +112,7 @@ impl World {
         Self::below(TempDir::new().expect("a temporary directory"), sandbox)
     }
 
-    /// In memory where the machine has that: some disks take milliseconds to remove a folder.
+    /// In memory if possible: some disks take milliseconds to remove a folder.
     pub(crate) fn in_memory(sandbox: Sandbox) -> Self {
         let base = TempDir::new_in("/dev/shm").or_else(|_| TempDir::new());
         let base = base.expect("a temporary directory");
@@ -170,7 +170,8 @@ impl World {
         self.sandbox.tier()
     }
 
-    /// Whether the command may write in the workspace here: without namespaces nobody can be shown root's files as his own.
+    /// Whether the command may write in the workspace: without namespaces, root's files cannot be
+    /// mapped to its user.
     pub(crate) fn can_write(&self) -> bool {
         self.tier() == Tier::A || !rustix::process::geteuid().is_root()
     }
@@ -186,25 +187,29 @@ impl World {
     }
 
     /// Runs a command to its end.
-    pub(crate) fn run(&self, program: &str, args: &[&str]) -> Result<Finished, SandboxError> {
+    pub(crate) fn run(&self, program: &str, args: &[&str]) -> Result<CommandOutcome, SandboxError> {
         self.run_with(&self.plan, Command::new(program, args.iter().copied()))
     }
 
-    pub(crate) fn run_with(&self, plan: &Plan, command: Command) -> Result<Finished, SandboxError> {
+    pub(crate) fn run_with(
+        &self,
+        plan: &Plan,
+        command: Command,
+    ) -> Result<CommandOutcome, SandboxError> {
         shared_runtime().block_on(self.sandbox.run(plan, command, CancellationToken::new()))
     }
 
-    /// Runs a line of shell.
-    pub(crate) fn shell(&self, line: &str) -> Finished {
+    /// Runs a shell line.
+    pub(crate) fn shell(&self, line: &str) -> CommandOutcome {
         self.shell_with(&self.plan, line)
     }
 
-    pub(crate) fn shell_with(&self, plan: &Plan, line: &str) -> Finished {
+    pub(crate) fn shell_with(&self, plan: &Plan, line: &str) -> CommandOutcome {
         self.run_with(plan, Command::new("/bin/bash", ["-c", line]))
             .unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
-    /// The line works, and this is what it says.
+    /// The line succeeds, and this is its output.
     pub(crate) fn says(&self, line: &str) -> String {
         let finished = self.shell(line);
         assert_eq!(
@@ -218,7 +223,7 @@ impl World {
     }
 
     /// The line fails, and nothing beside the workspace changed.
-    pub(crate) fn refuses(&self, line: &str) -> Finished {
+    pub(crate) fn refuses(&self, line: &str) -> CommandOutcome {
         let before = self.outside();
         let finished = self.shell(line);
         assert_ne!(
@@ -261,7 +266,7 @@ impl World {
     }
 }
 
-/// One for all commands of the tests, so that places made ahead are there for later ones.
+/// Shared by all tests, so that containers made ahead are used.
 fn shared_runtime() -> &'static tokio::runtime::Runtime {
     static RUNTIME: OnceLock<tokio::runtime::Runtime> = OnceLock::new();
     RUNTIME.get_or_init(runtime)
@@ -275,7 +280,7 @@ pub(crate) fn runtime() -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-/// Runs an ignored test in a process of its own: what it measures is the whole process, and other tests run in this one.
+/// Runs an ignored test in a process of its own, because it measures the whole process.
 pub(crate) fn in_own_process(test: &str) {
     let ran = std::process::Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", test, "--ignored", "--nocapture"])
@@ -290,8 +295,9 @@ pub(crate) fn in_own_process(test: &str) {
     println!("{text}");
 }
 
-/// A number that no other test uses, now or at the same time in another process, and that is no part of another mark:
-/// all have the same length. A number, because programs sleep for that long; few enough digits for Python to do so.
+/// A number that no other test uses, not even at the same time in another process, and that is no
+/// part of another mark: all have the same length. Programs sleep for that many seconds, so it must
+/// not be too large for Python.
 pub(crate) fn mark() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(100);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -299,7 +305,7 @@ pub(crate) fn mark() -> String {
     format!("{number}{:07}", std::process::id())
 }
 
-/// Processes on this machine whose command line has this text in it.
+/// Processes on this machine whose command line contains this text.
 pub(crate) fn processes_with(mark: &str) -> Vec<String> {
     let own = std::process::id().to_string();
     let all = fs::read_dir("/proc")
@@ -321,8 +327,8 @@ pub(crate) fn processes_with(mark: &str) -> Vec<String> {
     lines.collect()
 }
 
-/// Does something that takes less than `most` when the machine has nothing else to do. It may be late a few times; what
-/// `act` asserts holds every time.
+/// Runs something that takes less than `most` on an idle machine. It may be late a few times; the
+/// assertions of `act` hold every time.
 pub(crate) fn in_time<T>(most: Duration, mut act: impl FnMut() -> T) -> T {
     let mut times = Vec::new();
     while times.len() < 20 {
@@ -337,7 +343,7 @@ pub(crate) fn in_time<T>(most: Duration, mut act: impl FnMut() -> T) -> T {
     panic!("it took {times:?}, and {most:?} at most was expected");
 }
 
-/// A line that waits to be ended, where it can make anything that it is ended for.
+/// A line that waits to be ended, if it can create what it is ended for.
 pub(crate) fn patient(world: &World, line: &str) -> String {
     if world.can_write() {
         line.to_owned()

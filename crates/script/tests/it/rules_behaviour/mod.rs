@@ -5,7 +5,7 @@ mod findings;
 
 use tool_harness::artifact::{Artifacts, read};
 use tool_harness::builtin::MODULES;
-use tool_harness::check::{Checked, check, scripts};
+use tool_harness::check::{CheckedProject, check, scripts};
 use tool_harness::facts::FactsBySource;
 use tool_harness_script::check::facts;
 
@@ -24,14 +24,14 @@ fn facts_of(artifacts: &Artifacts) -> FactsBySource {
         .collect()
 }
 
-fn judge(files: &[(&str, &str)]) -> Checked {
+fn judge(files: &[(&str, &str)]) -> CheckedProject {
     let artifacts = project(files);
     let facts = facts_of(&artifacts);
     check(artifacts, &facts)
 }
 
 /// `CODE path:line:column` of every finding.
-fn found(checked: &Checked) -> Vec<String> {
+fn found(checked: &CheckedProject) -> Vec<String> {
     let place = |found: &tool_harness::diagnostic::Diagnostic| {
         found
             .place
@@ -46,7 +46,7 @@ fn found(checked: &Checked) -> Vec<String> {
         .collect()
 }
 
-fn expect(files: &[(&str, &str)], expected: &[&str]) -> Checked {
+fn expect(files: &[(&str, &str)], expected: &[&str]) -> CheckedProject {
     let checked = judge(files);
     assert_eq!(
         found(&checked),

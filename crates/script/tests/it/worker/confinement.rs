@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, Outcome, Request, WORKER_ARGUMENT};
 use tool_harness_sandbox::process::{
-    Cause, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram,
+    DeathCause, ProcessError, WorkerLimits, WorkerProcess, WorkerProgram,
 };
 
 /// Runs one expression in a worker.
@@ -57,7 +57,7 @@ fn native_code_in_a_worker_cannot_get_out() {
     ] {
         match attempt(&expression) {
             Err(End::Died(death)) => {
-                assert_eq!(death.cause(), Cause::Filter, "{expression}: {death:?}")
+                assert_eq!(death.cause(), DeathCause::Filter, "{expression}: {death:?}")
             }
             other => panic!("{expression}: {other:?}"),
         }
@@ -106,7 +106,7 @@ fn a_worker_ends_with_its_channel() {
     drop(channel);
     assert_eq!(
         process.wait(Duration::from_secs(30)).expect("ends").cause(),
-        Cause::Closed
+        DeathCause::Closed
     );
     assert_eq!(process.cpu_time(), None);
 }

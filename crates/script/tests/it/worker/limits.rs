@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, FailureKind, Outcome, Request, Response};
-use tool_harness_sandbox::process::{Cause, Death, WorkerLimits};
+use tool_harness_sandbox::process::{Death, DeathCause, WorkerLimits};
 
 fn body(lines: &str) -> String {
     format!("def run(args):\n{lines}\n")
@@ -29,12 +29,12 @@ fn memory_that_is_refused_ends_the_worker_and_says_so() {
         match run_with(&body(script), Value::Null, BUDGET, &WorkerLimits::default()) {
             Err(End::Died(death)) if script.contains("again") => {
                 assert!(
-                    matches!(death.cause(), Cause::Memory | Cause::Stack),
+                    matches!(death.cause(), DeathCause::Memory | DeathCause::Stack),
                     "{death:?}"
                 )
             }
             Err(End::Died(death)) => {
-                assert_eq!(death.cause(), Cause::Memory, "{script}: {death:?}")
+                assert_eq!(death.cause(), DeathCause::Memory, "{script}: {death:?}")
             }
             Err(End::Failed(failure)) => {
                 assert_eq!(failure.kind, FailureKind::Memory, "{script}: {failure:?}")
@@ -138,7 +138,7 @@ fn what_cannot_be_interrupted_is_killed_at_the_deadline() {
     let death = worker
         .receive(Duration::from_millis(300))
         .expect_err("cannot end by itself");
-    assert_eq!(death.cause(), Cause::Killed);
+    assert_eq!(death.cause(), DeathCause::Killed);
     assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
 }
 
@@ -163,7 +163,7 @@ fn deep_results_are_refused() {
 fn a_stack_that_overflows_ends_the_worker_and_says_so() {
     let script = body("  x = []\n  for i in range(100000):\n    x = [x]\n  return len(str(x))");
     match run_with(&script, Value::Null, BUDGET, &WorkerLimits::default()) {
-        Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Stack, "{death:?}"),
+        Err(End::Died(death)) => assert_eq!(death.cause(), DeathCause::Stack, "{death:?}"),
         other => panic!("{other:?}"),
     }
     let large = WorkerLimits {
@@ -184,7 +184,7 @@ fn a_stack_that_overflows_ends_the_worker_and_says_so() {
         ..WorkerLimits::default()
     };
     match run_with(&deeper, Value::Null, generous, &memory) {
-        Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Stack, "{death:?}"),
+        Err(End::Died(death)) => assert_eq!(death.cause(), DeathCause::Stack, "{death:?}"),
         other => panic!("{other:?}"),
     }
 }
@@ -253,7 +253,7 @@ fn large_results_are_refused() {
         &body("  return ''.join(['x' * 1000000] * 200)"),
         Value::Null,
     ) {
-        Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Memory, "{death:?}"),
+        Err(End::Died(death)) => assert_eq!(death.cause(), DeathCause::Memory, "{death:?}"),
         Err(End::Failed(failure)) => assert_eq!(failure.kind, FailureKind::Memory, "{failure:?}"),
         Ok(_) => panic!("200 MB came through"),
     }
@@ -316,7 +316,7 @@ fn loading_is_bounded_like_running() {
         &format!("X = len(list(range(2000000000))){rest}"),
         Value::Null,
     ) {
-        Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Memory, "{death:?}"),
+        Err(End::Died(death)) => assert_eq!(death.cause(), DeathCause::Memory, "{death:?}"),
         other => panic!("{other:?}"),
     }
 }
@@ -355,7 +355,7 @@ fn the_time_of_a_crossing_is_not_processor_time() {
 #[test]
 fn a_panic_ends_the_worker_and_says_so() {
     match run(&body("  return escape.panic()"), Value::Null) {
-        Err(End::Died(death)) => assert_eq!(death.cause(), Cause::Panic, "{death:?}"),
+        Err(End::Died(death)) => assert_eq!(death.cause(), DeathCause::Panic, "{death:?}"),
         other => panic!("{other:?}"),
     }
     let mut worker = Worker::start();

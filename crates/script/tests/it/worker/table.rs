@@ -6,7 +6,7 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
-use tool_harness::builtin::{Args, Body, Builtin, Host, Kind, Module, Param, Scope};
+use tool_harness::builtin::{Args, Body, Builtin, BuiltinHost, Kind, Module, Param, Scope};
 use tool_harness::effect::Effects;
 use tool_harness_script::BuiltinTable;
 
@@ -259,7 +259,7 @@ static ESCAPE: Module = Module {
     ],
 };
 
-fn never(_: &dyn Host, _: &Args) -> Result<Value, String> {
+fn never(_: &dyn BuiltinHost, _: &Args) -> Result<Value, String> {
     Err("a worker must not run this".into())
 }
 

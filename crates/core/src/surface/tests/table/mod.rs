@@ -1,4 +1,5 @@
-//! Every code of a surface, sentence by sentence: surfaces that give it, and surfaces that must not.
+//! Every code of a surface, sentence by sentence: surfaces that give it, and surfaces that must
+//! not.
 
 mod names;
 mod policies;
@@ -7,12 +8,13 @@ mod tools;
 
 use super::{codes, tool};
 use crate::artifact;
-use crate::check::{self, Check, RULES};
+use crate::check::{self, Phase};
 use crate::surface::{self, Surface};
 use serde_json::{Value, json};
 
-/// A code with its cases. A case is a surface in short: each of `tools` is only what differs from a tool that is fine, and is that tool where
-/// none is written. `bare` are tools as they stand, `files` are those of a project, and `also` are the other codes that a case gives.
+/// A code with its cases. A case is a surface in short: each of `tools` is only what differs from a
+/// tool that is fine, and is that tool where none is written. `bare` are tools as they stand,
+/// `files` are those of a project, and `also` are the other codes that a case gives.
 struct Code {
     code: &'static str,
     /// Each gives the code, once.
@@ -99,11 +101,9 @@ fn each_case_gives_the_codes_that_it_should_and_no_other() {
 
 #[test]
 fn every_code_of_a_surface_has_cases_on_either_side() {
-    let of_surface =
-        |check: &Check| matches!(check, Check::Surface(_) | Check::WhileReadingSurface);
-    let rules: Vec<&str> = RULES
+    let rules: Vec<&str> = Phase::Surface
+        .rules()
         .iter()
-        .filter(|rule| of_surface(&rule.check))
         .map(|rule| rule.code)
         .collect();
     assert!(rules.len() >= 39, "{rules:?}");

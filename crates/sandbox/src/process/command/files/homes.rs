@@ -1,9 +1,9 @@
-//! The homes of this machine's people.
+//! Home folders on this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the system keeps its programs and settings; no home in it is anybody's.
+/// System folders for programs and settings, which are never homes.
 const PROGRAMS: &[&str] = &[
     "/bin",
     "/boot",
@@ -29,7 +29,7 @@ const PROGRAMS: &[&str] = &[
     "/usr/sbin",
     "/usr/share",
 ];
-/// Where services keep their data beside what everybody reads.
+/// Folders with the data of services beside files that all users read.
 const SERVICES: &[&str] = &["/opt", "/srv", "/usr", "/var"];
 
 /// The homes in the list of users.
@@ -39,7 +39,7 @@ pub(crate) fn homes() -> Vec<PathBuf> {
     homes
 }
 
-/// A service's home among the system's data is hidden when somebody can log in there, and keep keys.
+/// A service's home among system data is hidden if users can log in there, and keep keys.
 fn homes_in(users: &str) -> Vec<PathBuf> {
     let home = |line: &str| {
         let fields: Vec<&str> = line.split(':').collect();
@@ -57,7 +57,7 @@ fn homes_in(users: &str) -> Vec<PathBuf> {
     homes
 }
 
-/// Whether a folder can be hidden as somebody's home: not one that the machine's own programs and data are in.
+/// Whether a folder can be hidden as a home: not one with system programs or data.
 pub(crate) fn is_home(home: &Path) -> bool {
     let is_system = PROGRAMS.iter().any(|folder| home.starts_with(folder))
         || SERVICES.iter().any(|folder| home == Path::new(folder));
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn homes_are_those_where_somebody_keeps_something_and_never_the_systems_own_folders() {
+    fn homes_are_found_and_system_folders_are_not() {
         let users = "root:x:0:0::/root:/bin/bash\n\
             daemon:x:1:1::/usr/sbin:/usr/sbin/nologin\n\
             sync:x:4:65534::/bin:/bin/sync\n\

@@ -1,7 +1,8 @@
-//! Who a contained command is.
+//! The user a contained command runs as.
 //!
-//! Root without capabilities is still the owner of root's files, and no process limit counts for it. So what root starts becomes
-//! somebody else: the owner of the workspace, or nobody, to whom a mount then shows root's files in the workspace as its own.
+//! Root without capabilities still owns root's files, and no process limit applies to it. So a
+//! command of root's runs as another user: the owner of the workspace, or nobody, with a mount that
+//! shows root's files in the workspace as nobody's own.
 
 use super::open;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -13,22 +14,22 @@ use std::path::Path;
 
 const NOBODY: u32 = 65534;
 
-/// Who a command runs as.
+/// The user a command runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    pub(crate) change: Change,
+    pub(crate) change: UserChange,
 }
 
-/// How it becomes that.
+/// How the command becomes that user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// It is the user of the harness.
+pub(crate) enum UserChange {
+    /// It is the harness's user already.
     None,
-    /// Root gives up being root and becomes the workspace's owner.
+    /// Root becomes the owner of the workspace.
     Owner,
-    /// Root gives up being root; the workspace is root's.
+    /// Root becomes nobody; root owns the workspace.
     Nobody,
 }
 
@@ -42,15 +43,15 @@ impl Identity {
             return Ok(Self {
                 uid,
                 gid,
-                change: Change::None,
+                change: UserChange::None,
             });
         }
-        let facts = File::from(open::open(workspace)?).metadata()?;
+        let facts = File::from(open::open_exact(workspace)?).metadata()?;
         Ok(match facts.uid() {
             0 => Self {
                 uid: NOBODY,
                 gid: NOBODY,
-                change: Change::Nobody,
+                change: UserChange::Nobody,
             },
             owner => Self {
                 uid: owner,
@@ -59,12 +60,12 @@ impl Identity {
                 } else {
                     facts.gid()
                 },
-                change: Change::Owner,
+                change: UserChange::Owner,
             },
         })
     }
 
-    /// Whether permission bits let it read (4), write (2) or search (1).
+    /// Whether the permission bits let this user read (4), write (2) or search (1).
     pub(crate) fn may(&self, facts: &Metadata, right: u32) -> bool {
         let shift = if facts.uid() == self.uid {
             6
@@ -76,22 +77,24 @@ impl Identity {
         facts.mode() >> shift & right == right
     }
 
-    /// Whether it can read a file, or look into a folder; what it owns it can open to itself.
+    /// Whether it can read a file or search a folder; it can change the mode of its own files.
     pub(crate) fn can_read(&self, path: &Path, facts: &Metadata) -> bool {
         let (right, asked) = if facts.is_dir() {
             (1, Access::EXEC_OK)
         } else {
             (4, Access::READ_OK)
         };
-        if self.change != Change::None {
+        if self.change != UserChange::None {
             return self.may(facts, right);
         }
-        // It is who we are, so the kernel knows: it may be in more groups than one, and files can have lists of users.
+        // It is our own user, so ask the kernel: it may be in several groups, and files can have
+        // access control lists.
         facts.uid() == self.uid
             || accessat(CWD, path, asked, AtFlags::EACCESS) != Err(Errno::ACCESS)
     }
 
-    /// The numbers of owners, as a mount shows them to this identity: root's files are its own, its files root's, others as they are.
+    /// How a mount shows owners to this user: root's files as its own, its files as root's, others
+    /// unchanged.
     pub(crate) fn shown_owners(id: u32) -> String {
         let after = id + 1;
         let rest = u32::MAX - after;
@@ -112,7 +115,7 @@ mod tests {
         let identity = Identity::of(Path::new("/")).expect("facts");
         assert_ne!(identity.uid, 0);
         assert_eq!(
-            identity.change == Change::None,
+            identity.change == UserChange::None,
             !rustix::process::geteuid().is_root()
         );
     }
@@ -120,7 +123,7 @@ mod tests {
     #[test]
     fn what_the_kernel_opens_to_an_ordinary_user_is_what_it_can_read() {
         let identity = Identity {
-            change: Change::None,
+            change: UserChange::None,
             ..Identity::of(Path::new("/")).expect("facts")
         };
         let place = tempfile::tempdir().expect("a folder");
@@ -147,7 +150,7 @@ mod tests {
                 "{mode:o}"
             );
         }
-        // Nobody but root opens these, and none of them belongs to an ordinary user.
+        // Only root can open these, and no ordinary user owns them.
         for path in ["/etc/shadow", "/etc/gshadow", "/root"].map(Path::new) {
             if let Ok(facts) = path.metadata() {
                 assert_eq!(identity.can_read(path, &facts), is_root, "{path:?}");

@@ -1,11 +1,11 @@
-//! Which Landlock rules a plan comes to.
+//! Which Landlock rules a plan needs.
 
-use super::landlock::{DEVICE, READ, REAL, RUN, Rule, change};
+use super::landlock::{DEVICE, READ, RESOLVE_NO_LINKS, RUN, Rule, change};
 use super::program::needed_to_start;
 use super::runnable::Runnable;
-use super::view::{View, What, is_within};
+use super::view::{MountKind, View, is_within};
 use crate::plan::{Plan, Programs};
-use crate::process::command::warm::stamp::{Entries, Listings, Stamp};
+use crate::process::command::warm::stamp::{FileStamp, FolderCache, FolderEntries};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const DEVICES: &[&str] = &[
     "/dev/tty",
 ];
 
-/// What programs read that are not programs: libraries, data, settings.
+/// What programs read that is not a program: libraries, data, settings.
 const DATA: &[&str] = &[
     "/etc",
     "/lib",
@@ -38,7 +38,7 @@ const DATA: &[&str] = &[
     "/usr/share",
     "/var/lib",
 ];
-/// Folders among libraries that hold programs: the loader could be told to run those.
+/// Folders among libraries that hold programs, which the loader could be told to run.
 pub(crate) const PROGRAMS_AMONG_DATA: &[&str] = &[
     "bin", "sbin", "libexec", "git-core", "gcc", "sudo", "openssh", "apt", "dpkg", "systemd",
     "polkit-1",
@@ -46,14 +46,10 @@ pub(crate) const PROGRAMS_AMONG_DATA: &[&str] = &[
 /// More rules than this would take longer than the command.
 const MOST_RULES: usize = 4000;
 
-/// Where namespaces hide and close what the plan says: Landlock once more around it.
+/// Namespaces already hide and close what the plan says; Landlock adds a second layer.
 pub(crate) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
     let mut rules = devices();
-    let run = if plan.programs == Programs::Any {
-        RUN
-    } else {
-        0
-    };
+    let run = run_right(plan);
     match &plan.programs {
         Programs::Any => rules.push(folder("/", READ | RUN)),
         Programs::Only(programs) => {
@@ -61,24 +57,24 @@ pub(crate) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<R
             rules.extend(programs.iter().flat_map(|program| start(program, view)));
             rules.extend(libraries(programs, view));
             let places = view
-                .placements
+                .mounts
                 .iter()
-                .filter(|placement| placement.what == What::Read);
+                .filter(|mount| mount.kind == MountKind::Read);
             rules.extend(places.map(|place| Rule {
                 path: place.path.clone(),
-                rights: READ | REAL,
+                rights: READ | RESOLVE_NO_LINKS,
                 is_folder: place.is_folder,
             }));
             if view.is_visible(&plan.files.workspace) {
-                rules.push(folder(&plan.files.workspace, READ | REAL));
+                rules.push(folder(&plan.files.workspace, READ | RESOLVE_NO_LINKS));
             }
         }
     }
     let writable = view
-        .placements
+        .mounts
         .iter()
-        .filter(|placement| matches!(placement.what, What::Write | What::Private));
-    let rights = change(version) | run | REAL;
+        .filter(|mount| matches!(mount.kind, MountKind::Write | MountKind::Private));
+    let rights = change(version) | run | RESOLVE_NO_LINKS;
     rules.extend(writable.map(|place| Rule {
         path: place.path.clone(),
         rights,
@@ -87,136 +83,144 @@ pub(crate) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<R
     rules
 }
 
-/// Without namespaces: Landlock alone. It can give rights but not take them away below, so what has something closed or hidden in it is
-/// given piece by piece, and no new name can be made there.
-pub(crate) fn alone(plan: &Plan, view: &View, version: i32, listings: &Listings) -> Given {
+/// The right to run programs of the workspace, which a list of programs takes away.
+fn run_right(plan: &Plan) -> u64 {
+    match plan.programs {
+        Programs::Any => RUN,
+        Programs::Only(_) => 0,
+    }
+}
+
+/// Without namespaces: Landlock alone. It can grant rights but not revoke them further down, so a
+/// folder that holds something closed or hidden is granted entry by entry, and nothing new can be
+/// created in it.
+pub(crate) fn without_namespaces(
+    plan: &Plan,
+    view: &View,
+    version: i32,
+    folder_cache: &FolderCache,
+) -> LandlockGrants {
     let mut rules = devices();
-    let run = if plan.programs == Programs::Any {
-        RUN
-    } else {
-        0
-    };
-    let (change, read) = (change(version) | run | REAL, READ | run | REAL);
-    let mut giving = Giving {
+    let run = run_right(plan);
+    let (change, read) = (
+        change(version) | run | RESOLVE_NO_LINKS,
+        READ | run | RESOLVE_NO_LINKS,
+    );
+    let mut builder = GrantBuilder {
         view,
         change,
         read,
         workspace: &plan.files.workspace,
-        listings,
+        folder_cache,
         listed: BTreeMap::new(),
         rules: Vec::new(),
     };
-    let trees = view
-        .placements
-        .iter()
-        .filter(|placement| placement.what.is_tree());
-    let tops = trees.filter(|placement| {
-        !placement
+    let trees = view.mounts.iter().filter(|mount| mount.kind.is_tree());
+    let tops = trees.filter(|mount| {
+        !mount
             .within
             .as_ref()
             .is_some_and(|(_, above)| above.is_tree())
     });
     match &plan.programs {
         Programs::Any => {
-            giving.give(Path::new("/"));
-            // Of the machine's devices only what is a place is given.
-            tops.filter(|placement| placement.path.starts_with("/dev"))
-                .for_each(|placement| giving.give(&placement.path));
+            builder.grant(Path::new("/"));
+            // Of the machine's devices, only those that are places of the plan.
+            tops.filter(|mount| mount.path.starts_with("/dev"))
+                .for_each(|mount| builder.grant(&mount.path));
         }
         Programs::Only(programs) => {
-            tops.for_each(|placement| giving.give(&placement.path));
-            if giving.view.is_visible(&plan.files.workspace) {
-                giving.give(&plan.files.workspace);
+            tops.for_each(|mount| builder.grant(&mount.path));
+            if builder.view.is_visible(&plan.files.workspace) {
+                builder.grant(&plan.files.workspace);
             }
             rules.extend(data());
             rules.extend(programs.iter().flat_map(|program| start(program, view)));
             rules.extend(libraries(programs, view));
         }
     }
-    rules.append(&mut giving.rules);
+    rules.append(&mut builder.rules);
     rules.push(folder("/proc", READ));
-    Given {
+    LandlockGrants {
         rules,
-        listed: giving.listed,
+        listed: builder.listed,
     }
 }
 
-/// What is given to a command.
-pub(crate) struct Given {
+/// The rules for a command.
+pub(crate) struct LandlockGrants {
     pub(crate) rules: Vec<Rule>,
-    /// The folders of which everything was given piece by piece.
-    pub(crate) listed: BTreeMap<PathBuf, Option<Stamp>>,
+    /// The folders that were granted entry by entry.
+    pub(crate) listed: BTreeMap<PathBuf, Option<FileStamp>>,
 }
 
-/// The command's own folder for temporary files, where no namespace gives it one.
+/// The command's scratch folder, if no namespace gives it a private one.
 pub(crate) fn scratch(plan: &Plan, version: i32, path: &Path) -> Rule {
-    let run = if plan.programs == Programs::Any {
-        RUN
-    } else {
-        0
-    };
-    folder(path, change(version) | run)
+    folder(path, change(version) | run_right(plan))
 }
 
-struct Giving<'a> {
+struct GrantBuilder<'a> {
     view: &'a View,
     change: u64,
     read: u64,
     workspace: &'a Path,
-    listings: &'a Listings,
-    listed: BTreeMap<PathBuf, Option<Stamp>>,
+    folder_cache: &'a FolderCache,
+    listed: BTreeMap<PathBuf, Option<FileStamp>>,
     rules: Vec<Rule>,
 }
 
-impl Giving<'_> {
-    fn give(&mut self, path: &Path) {
+impl GrantBuilder<'_> {
+    fn grant(&mut self, path: &Path) {
         let path: PathBuf = path.components().collect();
         if let Ok(facts) = fs::symlink_metadata(&path) {
-            self.give_known(&path, facts.file_type());
+            self.grant_path(&path, facts.file_type());
         }
     }
 
-    fn give_known(&mut self, path: &Path, kind: FileType) {
+    fn grant_path(&mut self, path: &Path, kind: FileType) {
         if self.rules.len() >= MOST_RULES || path == Path::new("/dev") || path == Path::new("/proc")
         {
             return;
         }
-        // Links lead to something that is given, or not, where it is.
+        // What a link leads to has its own rule, or none.
         if !(kind.is_dir() || kind.is_file()) {
             return;
         }
-        let below = |placement: &&super::view::Placement| {
-            placement.path.as_os_str() != path.as_os_str() && is_within(&placement.path, path)
+        let below = |mount: &&super::view::MountPoint| {
+            mount.path.as_os_str() != path.as_os_str() && is_within(&mount.path, path)
         };
         let what = self
             .view
-            .placements
+            .mounts
             .iter()
             .rev()
-            .find(|placement| is_within(path, &placement.path))
-            .map_or(What::Read, |found| found.what);
-        let exceptions: Vec<What> = self
+            .find(|mount| is_within(path, &mount.path))
+            .map_or(MountKind::Read, |found| found.kind);
+        let exceptions: Vec<MountKind> = self
             .view
-            .placements
+            .mounts
             .iter()
             .filter(below)
-            .map(|placement| placement.what)
+            .map(|mount| mount.kind)
             .collect();
         let hides = exceptions
             .iter()
-            .any(|what| matches!(what, What::Hidden | What::Private));
+            .any(|what| matches!(what, MountKind::Hidden | MountKind::Private));
         let rights = match what {
-            What::Hidden | What::Private => 0,
-            What::Read | What::Run | What::Pinned => self.read,
-            // A name that is protected may not exist yet, so at the top of the workspace nothing new is made.
-            What::Write
-                if path == self.workspace || exceptions.iter().any(|what| *what != What::Write) =>
+            MountKind::Hidden | MountKind::Private => 0,
+            MountKind::Read | MountKind::Run | MountKind::Pinned => self.read,
+            // A protected name may not exist yet, so nothing new can be created at the top of the
+            // workspace.
+            MountKind::Write
+                if path == self.workspace
+                    || exceptions.iter().any(|what| *what != MountKind::Write) =>
             {
                 self.read
             }
-            What::Write => self.change,
+            MountKind::Write => self.change,
         };
-        let is_whole = exceptions.is_empty() && !(what == What::Write && path == self.workspace);
+        let is_whole =
+            exceptions.is_empty() && !(what == MountKind::Write && path == self.workspace);
         if rights != 0 && (is_whole || !hides) {
             self.rules.push(Rule {
                 path: path.to_path_buf(),
@@ -227,21 +231,11 @@ impl Giving<'_> {
         if is_whole || !kind.is_dir() {
             return;
         }
-        let children: Entries = if matches!(what, What::Hidden | What::Private) {
-            let on_the_way = |placement: &super::view::Placement| {
-                Some(
-                    path.join(
-                        placement
-                            .path
-                            .strip_prefix(path)
-                            .ok()?
-                            .components()
-                            .next()?,
-                    ),
-                )
+        let children: FolderEntries = if matches!(what, MountKind::Hidden | MountKind::Private) {
+            let on_the_way = |mount: &super::view::MountPoint| {
+                Some(path.join(mount.path.strip_prefix(path).ok()?.components().next()?))
             };
-            let ways: BTreeSet<PathBuf> =
-                self.view.placements.iter().filter_map(on_the_way).collect();
+            let ways: BTreeSet<PathBuf> = self.view.mounts.iter().filter_map(on_the_way).collect();
             ways.into_iter()
                 .filter_map(|way| {
                     fs::symlink_metadata(&way)
@@ -250,13 +244,13 @@ impl Giving<'_> {
                 })
                 .collect()
         } else {
-            let (entries, stamp) = self.listings.of(path);
+            let (entries, stamp) = self.folder_cache.of(path);
             self.listed.insert(path.to_path_buf(), stamp);
             entries
         };
         children
             .iter()
-            .for_each(|(child, kind)| self.give_known(child, *kind));
+            .for_each(|(child, kind)| self.grant_path(child, *kind));
     }
 }
 
@@ -320,7 +314,7 @@ fn start(program: &Path, view: &View) -> Vec<Rule> {
         .collect()
 }
 
-/// The libraries of programs that have their own.
+/// The libraries of programs that bring their own.
 fn libraries(programs: &[PathBuf], view: &View) -> Vec<Rule> {
     let runnable = Runnable::of(programs);
     let visible = runnable

@@ -1,18 +1,20 @@
-//! Trees that root opens for a command that will not be root: the command's user could not, and the owners are shown as its own.
+//! Trees that root opens for a command that will not be root: the command's user could not open
+//! them, and sees their owners as its own.
 
 use super::identity::Identity;
 use super::mounts::{CLONE_TREE, CLOSE_ON_EXEC, EMPTY_PATH, RECURSIVE};
 use super::open;
 use crate::process::command::helper::programs::{nothing, user_namespace};
-use crate::process::command::helper::start::{Helper, Made};
+use crate::process::command::helper::start::{Helper, ReadyReport};
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd as _, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
-/// A copy of the mounts at a path, attached nowhere.
-pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
-    let place = open::open(path)?;
+/// A detached copy of the mounts at a path.
+pub(crate) fn clone_mounts(path: &Path) -> io::Result<OwnedFd> {
+    let place = open::open_exact(path)?;
     let flags = CLONE_TREE | CLOSE_ON_EXEC | RECURSIVE | EMPTY_PATH;
     // SAFETY: the descriptor is open, and the path is an empty string.
     let tree =
@@ -20,15 +22,16 @@ pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     if tree < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel just gave out this descriptor, to us alone.
+    // SAFETY: the kernel just handed out this descriptor, to us alone.
     Ok(unsafe { OwnedFd::from_raw_fd(i32::try_from(tree).unwrap_or(-1)) })
 }
 
-/// Shows the owners in a tree as the user namespace `owners` numbers them. Not every file system can.
-pub(crate) fn show_owners(tree: &OwnedFd, owners: &OwnedFd) -> io::Result<()> {
+/// Shows the owners in a tree as the user namespace `owners` maps them. Not every file system can.
+pub(crate) fn map_owners(tree: &OwnedFd, owners: &OwnedFd) -> io::Result<()> {
     const IDMAP: u64 = 0x0010_0000;
     let attributes: [u64; 4] = [IDMAP, 0, 0, u64::from(owners.as_raw_fd().unsigned_abs())];
-    // SAFETY: the path is an empty string, the attributes are as long as said, both descriptors are open.
+    // SAFETY: the path is an empty string, the attributes have the given length, both descriptors
+    // are open.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -46,19 +49,21 @@ pub(crate) fn show_owners(tree: &OwnedFd, owners: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// A user namespace in which root and an identity have changed places.
-pub(crate) fn owners(identity: &Identity) -> io::Result<OwnedFd> {
-    // It waits there for a command that never comes.
+/// A user namespace that swaps root and this user.
+pub(crate) fn owner_namespace(identity: &Identity) -> io::Result<OwnedFd> {
+    const LONG: Duration = Duration::from_secs(10);
+    // The helper waits there for a command that never comes.
     let mut helper = Helper::start(&user_namespace()).map_err(io::Error::other)?;
     helper
-        .place(&nothing(), &[], Made::Said)
+        .make_container(&nothing(), &[], ReadyReport::Wanted)
         .map_err(io::Error::other)?;
-    let mut word = [0; 12];
-    helper.status.read_exact(&mut word)?;
+    helper
+        .next_report(LONG)?
+        .ok_or(io::ErrorKind::UnexpectedEof)?;
     let folder = Path::new("/proc").join(helper.process.pid.to_string());
     fs::write(folder.join("uid_map"), Identity::shown_owners(identity.uid))?;
     fs::write(folder.join("gid_map"), Identity::shown_owners(identity.gid))?;
     let namespace = File::open(folder.join("ns/user"))?;
-    helper.end();
+    helper.stop();
     Ok(namespace.into())
 }

@@ -1,13 +1,14 @@
-//! Opening a place of the plan, as a folder or file that lies exactly where its path says.
+//! Opening a place of the plan that lies exactly where its path says.
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Opens what is at a path, without following any link: whoever may write above it, a command of another call for instance, could have put
-/// one there since the plan was made, and whatever the link leads to would be opened to this call.
-pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
+/// Opens a path without following any link: a process that can write above it, such as a command of
+/// another call, could have put a link there since the plan was made, and this call would get
+/// whatever the link leads to.
+pub(crate) fn open_exact(path: &Path) -> io::Result<OwnedFd> {
     let opened = openat2(
         CWD,
         path,
@@ -17,7 +18,7 @@ pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     );
     opened.map_err(|cause| {
         if cause == rustix::io::Errno::LOOP {
-            io::Error::other("a link lies on the way to it")
+            io::Error::other("there is a link on the way to it")
         } else {
             cause.into()
         }

@@ -1,4 +1,4 @@
-//! Which file a program's name stands for.
+//! Which file a program name means.
 
 use crate::plan::{Plan, Programs};
 use crate::process::command::{Command, SandboxError};
@@ -8,7 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The real path of a command's program, found before anything starts: a link, a `PATH` or an alias inside changes nothing any more.
+/// The real path of a command's program, resolved before anything starts: no link, `PATH` or alias
+/// inside can change it any more.
 pub(crate) fn resolve(
     plan: &Plan,
     command: &Command,
@@ -17,16 +18,16 @@ pub(crate) fn resolve(
 ) -> Result<PathBuf, SandboxError> {
     let name = &command.program;
     let shown = || name.to_string_lossy().into_owned();
-    let missing = |place| SandboxError::NotFound {
+    let missing = |why| SandboxError::NotFound {
         program: shown(),
-        place,
+        why,
     };
     if name.is_empty() {
-        return Err(missing("whose name is empty"));
+        return Err(missing("its name is empty"));
     }
     let real = if name.as_bytes().contains(&b'/') {
         let real = seen(&folder.join(name), is_visible)
-            .ok_or_else(|| missing("that can be seen inside"))?;
+            .ok_or_else(|| missing("the sandbox shows nothing at this path"))?;
         executable(real).map_err(|why| SandboxError::NotExecutable {
             program: shown(),
             why,
@@ -38,13 +39,13 @@ pub(crate) fn resolve(
             .rev()
             .find(|(key, _)| key == "PATH")
             .map_or("/usr/local/bin:/usr/bin:/bin", |(_, value)| value);
-        // An empty or relative entry means wherever the process is: that is how programs get shadowed.
+        // An empty or relative entry means the current folder, which is how programs get shadowed.
         let folders = path.split(':').filter(|folder| folder.starts_with('/'));
         let mut found = folders
             .filter_map(|folder| executable(seen(&Path::new(folder).join(name), is_visible)?).ok());
-        found
-            .next()
-            .ok_or_else(|| missing("in the `PATH` of the plan that can be seen inside"))?
+        found.next().ok_or_else(|| {
+            missing("no folder in the plan's `PATH` that the sandbox shows has it")
+        })?
     };
     match &plan.programs {
         Programs::Only(listed) if !listed.iter().any(|program| is_same(program, &real)) => {
@@ -61,25 +62,26 @@ fn is_same(listed: &Path, real: &Path) -> bool {
     listed == real || fs::canonicalize(listed).is_ok_and(|listed| listed == real)
 }
 
-/// What a path leads to, if that can be seen inside.
+/// What a path leads to, if that is visible inside.
 fn seen(path: &Path, is_visible: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
     fs::canonicalize(path).ok().filter(|real| is_visible(real))
 }
 
-/// The same, if it is a program; else what it is instead.
+/// The same, if it is a program; otherwise what it is instead.
 fn executable(real: PathBuf) -> Result<PathBuf, &'static str> {
     match fs::metadata(&real) {
         Ok(facts) if facts.is_dir() => Err("it is a folder"),
-        Ok(facts) if !facts.is_file() => Err("it is no file"),
+        Ok(facts) if !facts.is_file() => Err("it is not a regular file"),
         Ok(facts) if facts.permissions().mode() & 0o111 != 0 => Ok(real),
-        _ => Err("nobody has the right to, as by `chmod +x`"),
+        _ => Err("it is not executable; try `chmod +x`"),
     }
 }
 
-/// Everything the kernel opens to start `program`: itself, the interpreter its first line names, and the one its ELF header names.
+/// Everything the kernel opens to start `program`: the file itself, the interpreter on its first
+/// line, and the one in its ELF header.
 pub(crate) fn needed_to_start(program: &Path) -> Vec<PathBuf> {
     let mut needed = vec![program.to_path_buf()];
-    // Four is what the kernel follows.
+    // The kernel follows four.
     for _ in 0..4 {
         let Some(next) = needed.last().and_then(|last| interpreter(last)) else {
             break;

@@ -1,11 +1,12 @@
-//! What may be executed, or mapped as a program, where a list of programs holds.
+//! What may be executed, or mapped as a program, if a plan lists programs.
 //!
-//! Landlock keeps everything else from being executed, but not from being read, and the loader can start what it can read. So in namespaces
-//! nothing can be mapped as a program but what is named here: the programs of the list, what the kernel opens to start them, and libraries.
+//! Landlock forbids executing anything else, but not reading it, and the loader can start what it
+//! can read. So in namespaces only what is named here can be mapped as a program: the listed
+//! programs, what the kernel opens to start them, and libraries.
 
 use super::landlock_rules::PROGRAMS_AMONG_DATA;
 use super::program::needed_to_start;
-use super::view::{View, What, needed};
+use super::view::{MountKind, View, mount_points};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ const PROGRAMS: &[&str] = &[
     "/usr/local/bin",
     "/usr/local/sbin",
 ];
-/// How far below a toolchain's libraries its programs are looked for, and among how many entries.
+/// How deep below a toolchain's libraries to look for programs, and among how many entries.
 const DEPTH: usize = 3;
 const MOST_ENTRIES: usize = 2000;
 
@@ -61,7 +62,8 @@ impl Runnable {
         found
     }
 
-    /// A program outside the system's folders has its libraries beside it, or beside the folder it is in.
+    /// A program outside the system's folders has its libraries beside it, or beside the folder it
+    /// is in.
     fn add_own_libraries(&mut self, program: &Path) {
         let Some(folder) = program
             .parent()
@@ -114,7 +116,7 @@ impl Runnable {
         }
     }
 
-    /// The libraries of programs that have their own.
+    /// The libraries of programs that bring their own.
     pub(crate) fn own_libraries(&self) -> impl Iterator<Item = &PathBuf> {
         let is_own = |path: &&PathBuf| !LIBRARIES.iter().any(|system| path.starts_with(system));
         self.libraries.iter().filter(is_own).chain(
@@ -125,36 +127,39 @@ impl Runnable {
         )
     }
 
-    /// Has these, and nothing else, be run in a view. Nothing that is hidden is shown by it.
+    /// Makes these, and nothing else, executable in a view. Hidden files stay hidden.
     pub(crate) fn open_in(&self, view: &mut View) {
-        let mut wanted: BTreeMap<PathBuf, What> = view
-            .placements
+        let mut wanted: BTreeMap<PathBuf, MountKind> = view
+            .mounts
             .drain(..)
-            .map(|placement| (placement.path, placement.what))
+            .map(|mount| (mount.path, mount.kind))
             .collect();
-        // The most special last: folders of libraries, what is closed in them, files.
+        // The most specific last: folders of libraries, closed folders in them, files.
         for path in &self.libraries {
-            if matches!(above(&wanted, path), None | Some(What::Read)) {
-                wanted.insert(path.clone(), What::Run);
+            if matches!(above(&wanted, path), None | Some(MountKind::Read)) {
+                wanted.insert(path.clone(), MountKind::Run);
             }
         }
         for path in &self.closed {
-            if above(&wanted, path) == Some(What::Run) {
-                wanted.insert(path.clone(), What::Read);
+            if above(&wanted, path) == Some(MountKind::Run) {
+                wanted.insert(path.clone(), MountKind::Read);
             }
         }
         for path in &self.files {
-            // A program that lies where the command may write is one that it may not change.
-            if !matches!(above(&wanted, path), Some(What::Hidden | What::Private)) {
-                wanted.insert(path.clone(), What::Run);
+            // The command may not change a program that it may run, even where it may write.
+            if !matches!(
+                above(&wanted, path),
+                Some(MountKind::Hidden | MountKind::Private)
+            ) {
+                wanted.insert(path.clone(), MountKind::Run);
             }
         }
-        view.placements = needed(wanted);
+        view.mounts = mount_points(wanted);
     }
 }
 
-/// What a path is made into, by itself or by what it lies in.
-fn above(wanted: &BTreeMap<PathBuf, What>, path: &Path) -> Option<What> {
+/// The kind of mount of a path, its own or that of the nearest folder above.
+fn above(wanted: &BTreeMap<PathBuf, MountKind>, path: &Path) -> Option<MountKind> {
     path.ancestors()
         .find_map(|above| wanted.get(above))
         .copied()

@@ -1,13 +1,13 @@
 //! The file tree as a command sees it: what is covered, what is put back, what may be written.
 
 use super::homes;
-use super::identity::{Change, Identity};
+use super::identity::{Identity, UserChange};
 use super::mounts::SHARED_MEMORY;
 use super::open;
 use crate::plan::{Access, Plan};
 use crate::process::command::SandboxError;
-use crate::process::command::protect::Protected;
-use crate::process::command::warm::stamp::Stamp;
+use crate::process::command::protect::ProtectedFiles;
+use crate::process::command::warm::stamp::FileStamp;
 use crate::tier::Tier;
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Covered on every machine.
 const COVERED: &[&str] = &["/home", "/root", "/run", "/var/run"];
 
-/// Holds credentials on some machines; covered where the command could read it.
+/// Credentials on some machines; covered if the command could read them.
 const CREDENTIALS: &[&str] = &[
     "/etc/gshadow",
     "/etc/gshadow-",
@@ -41,7 +41,7 @@ const CREDENTIALS: &[&str] = &[
     "/var/spool/mail",
 ];
 
-/// Credentials in a home that is visible, because the workspace or a readable place is in it or around it.
+/// Credentials in a visible home, because the workspace or a readable place is in it or around it.
 const HOME_CREDENTIALS: &[&str] = &[
     ".aws",
     ".azure",
@@ -61,56 +61,56 @@ const HOME_CREDENTIALS: &[&str] = &[
     ".ssh",
 ];
 
-/// What a place is made into.
+/// How a path is mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
-    /// An empty folder, or a file without content.
+pub(crate) enum MountKind {
+    /// As an empty folder or file.
     Hidden,
-    /// A private folder in memory.
+    /// As a private folder in memory.
     Private,
-    /// What it is, to be read.
+    /// As it is, read-only.
     Read,
-    /// What it is, to be read, and run where a list keeps everything else from it.
+    /// As it is, read-only and executable, where everything else is not.
     Run,
-    /// What it is, to be read and written.
+    /// As it is, writable.
     Write,
-    /// What it is, to be written, but it cannot be renamed or replaced.
+    /// As it is, writable, but it cannot be renamed or replaced.
     Pinned,
 }
 
-/// Results that are kept while the places are laid: the helper has room for few more.
+/// Mounts that need a slot in the helper, which has room for few more.
 const MOST_PLACES: usize = 200;
 
-impl What {
+impl MountKind {
     pub(crate) fn is_tree(self) -> bool {
         matches!(self, Self::Read | Self::Run | Self::Write | Self::Pinned)
     }
 }
 
-/// One place that is made into something.
+/// One path, and how it is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placement {
+pub(crate) struct MountPoint {
     pub(crate) path: PathBuf,
-    pub(crate) what: What,
+    pub(crate) kind: MountKind,
     pub(crate) is_folder: bool,
-    /// What the nearest place above it is made into.
-    pub(crate) within: Option<(PathBuf, What)>,
-    /// Which file it is.
-    pub(crate) stamp: Stamp,
+    /// The nearest mount above it.
+    pub(crate) within: Option<(PathBuf, MountKind)>,
+    /// Identifies the file.
+    pub(crate) stamp: FileStamp,
 }
 
-impl Placement {
-    /// Whether it is made out of what is there already, so that nothing is kept for it meanwhile.
+impl MountPoint {
+    /// Whether it is mounted in place, so that no slot is needed.
     fn is_in_place(&self) -> bool {
-        self.what == What::Private
-            || self.what.is_tree() && self.within.as_ref().is_some_and(|(_, what)| what.is_tree())
+        self.kind == MountKind::Private
+            || self.kind.is_tree() && self.within.as_ref().is_some_and(|(_, what)| what.is_tree())
     }
 }
 
-/// Every place that is made into something, those above before those below.
+/// All mounts, those above before those below.
 #[derive(Debug)]
 pub(crate) struct View {
-    pub(crate) placements: Vec<Placement>,
+    pub(crate) mounts: Vec<MountPoint>,
 }
 
 impl View {
@@ -118,12 +118,12 @@ impl View {
         plan: &Plan,
         identity: &Identity,
         homes: &[PathBuf],
-        protected: &Protected,
+        protected: &ProtectedFiles,
         tier: Tier,
     ) -> Result<Self, SandboxError> {
         let files = &plan.files;
         let homes = || homes.iter().chain(&files.home);
-        let mut wanted: BTreeMap<PathBuf, What> = BTreeMap::new();
+        let mut wanted: BTreeMap<PathBuf, MountKind> = BTreeMap::new();
         let real_homes: Vec<Option<PathBuf>> =
             homes().map(|home| fs::canonicalize(home).ok()).collect();
         let covered = COVERED
@@ -133,49 +133,49 @@ impl View {
         wanted.extend(
             covered
                 .filter(|path| homes::is_home(path))
-                .map(|path| (path, What::Hidden)),
+                .map(|path| (path, MountKind::Hidden)),
         );
         wanted.extend(
             ["/tmp", "/var/tmp"]
                 .into_iter()
                 .filter(|path| is_real_folder(path))
-                .map(|path| (path.into(), What::Private)),
+                .map(|path| (path.into(), MountKind::Private)),
         );
         let mut trees = Vec::new();
         let workspace = match files.access {
-            Access::Hidden => What::Hidden,
-            Access::Write if files.only.is_empty() => What::Write,
-            _ => What::Read,
+            Access::Hidden => MountKind::Hidden,
+            Access::Write if files.only.is_empty() => MountKind::Write,
+            _ => MountKind::Read,
         };
         trees.push(("workspace", &files.workspace, workspace));
         trees.extend(
             files
                 .readable
                 .iter()
-                .map(|path| ("readable place", path, What::Read)),
+                .map(|path| ("readable place", path, MountKind::Read)),
         );
         if files.access == Access::Write {
             trees.extend(
                 files
                     .only
                     .iter()
-                    .map(|path| ("writable place", path, What::Write)),
+                    .map(|path| ("writable place", path, MountKind::Write)),
             );
         }
         trees.extend(
             files
                 .writable
                 .iter()
-                .map(|path| ("writable place", path, What::Write)),
+                .map(|path| ("writable place", path, MountKind::Write)),
         );
         for (what, path, made) in trees {
-            open::open(path).map_err(|cause| SandboxError::BadPlace {
+            open::open_exact(path).map_err(|cause| SandboxError::BadPlace {
                 what,
                 path: path.clone(),
                 cause,
             })?;
             if path == Path::new("/") || path.components().any(|part| part.as_os_str() == "..") {
-                let cause = std::io::Error::other("it would be everything");
+                let cause = std::io::Error::other("it would cover everything");
                 return Err(SandboxError::BadPlace {
                     what,
                     path: path.clone(),
@@ -184,7 +184,7 @@ impl View {
             }
             if tier == Tier::A && path.starts_with("/dev") && !path.starts_with(SHARED_MEMORY) {
                 let cause = format!(
-                    "a command has a `/dev` of its own; a folder in `{SHARED_MEMORY}` or outside of `/dev` can be used"
+                    "a command has its own `/dev`; use a folder in `{SHARED_MEMORY}` or outside `/dev`"
                 );
                 return Err(SandboxError::BadPlace {
                     what,
@@ -192,8 +192,9 @@ impl View {
                     cause: std::io::Error::other(cause),
                 });
             }
-            // A folder that the command's user cannot pass through is covered, so that what is below it can be put back.
-            if identity.change != Change::None {
+            // A folder that the command's user cannot pass is covered, so that what is below it can
+            // be put back.
+            if identity.change != UserChange::None {
                 let closed = path
                     .ancestors()
                     .skip(1)
@@ -202,12 +203,14 @@ impl View {
                     fs::metadata(above).is_ok_and(|facts| !identity.may(&facts, 1))
                 });
                 closed.for_each(|above| {
-                    wanted.entry(above.to_path_buf()).or_insert(What::Hidden);
+                    wanted
+                        .entry(above.to_path_buf())
+                        .or_insert(MountKind::Hidden);
                 });
             }
             wanted.insert(path.clone(), made);
         }
-        // A home in which nothing is put back is covered as a whole.
+        // A home in which nothing is put back is covered entirely.
         let has_tree = |(home, real): &(&PathBuf, &Option<PathBuf>)| {
             let is_in = |path: &Path| {
                 path.starts_with(home) || real.as_ref().is_some_and(|real| path.starts_with(real))
@@ -226,26 +229,26 @@ impl View {
             .chain(files.hidden.iter().cloned())
             .filter_map(|path| fs::canonicalize(path).ok());
         let hidden: Vec<PathBuf> = hidden.collect();
-        wanted.extend(hidden.into_iter().map(|path| (path, What::Hidden)));
-        let pinned = protected.pinned.iter().map(|path| (path, What::Pinned));
-        for (path, what) in pinned.chain(protected.fixed.iter().map(|path| (path, What::Read))) {
-            // What is hidden stays hidden.
+        wanted.extend(hidden.into_iter().map(|path| (path, MountKind::Hidden)));
+        let pinned = protected
+            .pinned
+            .iter()
+            .map(|path| (path, MountKind::Pinned));
+        for (path, what) in pinned.chain(protected.fixed.iter().map(|path| (path, MountKind::Read)))
+        {
+            // Hidden files stay hidden.
             let above = path.ancestors().find_map(|above| wanted.get(above));
             if above.is_some_and(|above| above.is_tree()) {
                 wanted.insert(path.clone(), what);
             }
         }
-        // Without namespaces no name is made or removed in a folder that has something closed in it.
+        // Without namespaces, no name can be created or removed in a folder that holds something
+        // closed.
         if tier == Tier::A {
-            pin_ways(&mut wanted, &protected.ways);
+            pin_parents(&mut wanted, &protected.ways);
         }
-        let placements = needed(wanted);
-        if placements
-            .iter()
-            .filter(|placement| !placement.is_in_place())
-            .count()
-            > MOST_PLACES
-        {
+        let mounts = mount_points(wanted);
+        if mounts.iter().filter(|mount| !mount.is_in_place()).count() > MOST_PLACES {
             let cause = std::io::Error::other(format!(
                 "more than {MOST_PLACES} places are hidden or put back"
             ));
@@ -255,32 +258,36 @@ impl View {
                 cause,
             });
         }
-        Ok(Self { placements })
+        Ok(Self { mounts })
     }
 
-    /// Whether something that exists is also there inside.
+    /// Whether an existing path is visible inside.
     pub(crate) fn is_visible(&self, path: &Path) -> bool {
-        self.nearest(path)
-            .is_none_or(|placement| placement.what.is_tree())
+        self.nearest(path).is_none_or(|mount| mount.kind.is_tree())
     }
 
-    fn nearest(&self, path: &Path) -> Option<&Placement> {
-        self.placements
+    fn nearest(&self, path: &Path) -> Option<&MountPoint> {
+        self.mounts
             .iter()
             .rev()
-            .find(|placement| path.starts_with(&placement.path))
+            .find(|mount| path.starts_with(&mount.path))
     }
 }
 
-/// Keeps the folders above what is closed or hidden where they are: a command that renamed one would leave the name free for something else,
-/// and would show what was hidden to whoever comes next.
-fn pin_ways(wanted: &mut BTreeMap<PathBuf, What>, links: &[PathBuf]) {
+/// Pins the folders above closed or hidden paths: a command that renamed one would free the name
+/// for something else, and would expose what was hidden to the next command.
+fn pin_parents(wanted: &mut BTreeMap<PathBuf, MountKind>, links: &[PathBuf]) {
     let mut ways = Vec::new();
     let closed = wanted
         .iter()
-        .filter(|(_, what)| matches!(what, What::Hidden | What::Read | What::Pinned))
+        .filter(|(_, what)| {
+            matches!(
+                what,
+                MountKind::Hidden | MountKind::Read | MountKind::Pinned
+            )
+        })
         .map(|(path, _)| path.as_path());
-    // A link cannot be closed itself; it is a name in the folder.
+    // A link cannot be mounted over; it is a name in its folder.
     let links = links
         .iter()
         .map(|folder| folder.join("link"))
@@ -296,41 +303,43 @@ fn pin_ways(wanted: &mut BTreeMap<PathBuf, What>, links: &[PathBuf]) {
             .unwrap_or(&path)
             .parent()
             .and_then(|nearest| wanted.get(nearest));
-        if matches!(nearest, Some(What::Write | What::Pinned)) {
+        if matches!(nearest, Some(MountKind::Write | MountKind::Pinned)) {
             ways.extend(folders.into_iter().map(Path::to_path_buf));
         }
     }
     for way in ways {
-        wanted.entry(way).or_insert(What::Pinned);
+        wanted.entry(way).or_insert(MountKind::Pinned);
     }
 }
 
-/// Leaves out what changes nothing, and says for the rest what it lies in.
-pub(crate) fn needed(wanted: BTreeMap<PathBuf, What>) -> Vec<Placement> {
-    let mut kept: Vec<Placement> = Vec::new();
+/// Drops mounts that change nothing, and finds the mount above each of the rest.
+pub(crate) fn mount_points(wanted: BTreeMap<PathBuf, MountKind>) -> Vec<MountPoint> {
+    let mut kept: Vec<MountPoint> = Vec::new();
     for (path, what) in wanted {
         let path: PathBuf = path.components().collect();
         let within = kept
             .iter()
             .rev()
             .find(|above| is_within(&path, &above.path))
-            .map(|above| (above.path.clone(), above.what));
+            .map(|above| (above.path.clone(), above.kind));
         let above = within.as_ref().map(|(_, what)| *what);
         let changes_nothing = match what {
-            What::Hidden => matches!(above, Some(What::Hidden | What::Private)),
-            What::Private | What::Pinned => false,
-            What::Read => matches!(above, None | Some(What::Read)),
-            What::Run => matches!(above, Some(What::Run)),
-            What::Write => matches!(above, Some(What::Write)),
+            MountKind::Hidden => matches!(above, Some(MountKind::Hidden | MountKind::Private)),
+            MountKind::Private | MountKind::Pinned => false,
+            MountKind::Read => matches!(above, None | Some(MountKind::Read)),
+            MountKind::Run => matches!(above, Some(MountKind::Run)),
+            MountKind::Write => matches!(above, Some(MountKind::Write)),
         };
         if changes_nothing {
             continue;
         }
-        // Gone since it was asked for, or a link: nothing can be put there.
-        if let Some((stamp, kind)) = Stamp::and_kind(&path).filter(|(_, kind)| !kind.is_symlink()) {
-            kept.push(Placement {
+        // Removed since, or a link: nothing can be mounted there.
+        if let Some((stamp, kind)) =
+            FileStamp::and_kind(&path).filter(|(_, kind)| !kind.is_symlink())
+        {
+            kept.push(MountPoint {
                 path,
-                what,
+                kind: what,
                 is_folder: kind.is_dir(),
                 within,
                 stamp,
@@ -340,8 +349,9 @@ pub(crate) fn needed(wanted: BTreeMap<PathBuf, What>) -> Vec<Placement> {
     kept
 }
 
-/// Whether a path is a folder or leads to something in it. Both are absolute and spelled in the shortest way, so their bytes tell: this is
-/// asked thousands of times for one command, and going part by part takes ten times as long.
+/// Whether a path is a folder or lies in it. Both are absolute and normalised, so comparing bytes
+/// is enough: this runs thousands of times per command, and comparing components takes ten times as
+/// long.
 pub(crate) fn is_within(path: &Path, folder: &Path) -> bool {
     let (path, folder) = (path.as_os_str().as_bytes(), folder.as_os_str().as_bytes());
     let rest = path.strip_prefix(folder);
@@ -369,14 +379,14 @@ mod tests {
             }
         }
         let odd = BTreeMap::from([
-            (PathBuf::from("//usr/./share/"), What::Hidden),
-            (PathBuf::from("/usr//share/doc"), What::Hidden),
+            (PathBuf::from("//usr/./share/"), MountKind::Hidden),
+            (PathBuf::from("/usr//share/doc"), MountKind::Hidden),
         ]);
-        let placed = needed(odd);
+        let placed = mount_points(odd);
         assert_eq!(
             placed
                 .iter()
-                .map(|placement| placement.path.as_os_str())
+                .map(|mount| mount.path.as_os_str())
                 .collect::<Vec<_>>(),
             ["/usr/share"]
         );

@@ -1,8 +1,10 @@
-//! Filling the blocks that the helper follows. Everything is decided and laid out here, before the helper exists.
+//! Encoding the blocks that the helper executes. Everything is decided here, before the helper
+//! exists.
 
 use super::layout::{
-    ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, GIVEN, GROUND_BASE, Ground, HEARD, LOAD, MAKER, Op,
-    PLACE_BASE, PLACE_STEPS, POKE, Place, RULES, SLOTS, Script, Start, TOLD,
+    ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, CONTAINER_BASE, CONTAINER_STEPS, CommandHead,
+    ContainerHead, FIRST_PASSED, LOAD, NAMESPACE_BASE, NETWORK_MAKER, NETWORK_READER,
+    NETWORK_WRITER, NamespaceHead, Op, POKE, RULES, SLOTS, SyscallProgram,
 };
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -10,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::slice;
 
-/// A block in the making.
+/// A block being built.
 pub(crate) struct Block<Head> {
     head: PhantomData<Head>,
     base: u64,
@@ -20,13 +22,13 @@ pub(crate) struct Block<Head> {
     slots: u16,
 }
 
-pub(crate) type GroundBlock = Block<Ground>;
-pub(crate) type PlaceBlock = Block<Place>;
-pub(crate) type CommandBlock = Block<Start>;
+pub(crate) type NamespaceBlock = Block<NamespaceHead>;
+pub(crate) type ContainerBlock = Block<ContainerHead>;
+pub(crate) type CommandBlock = Block<CommandHead>;
 
-/// A list of operations in the making.
+/// A list of operations being built.
 #[derive(Default)]
-pub(crate) struct List {
+pub(crate) struct SyscallList {
     ops: Vec<Op>,
 }
 
@@ -39,17 +41,17 @@ pub(crate) enum Arg {
     Result(Slot),
 }
 
-/// Where a result is kept.
+/// Where the helper keeps a result.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot(u16);
 
 impl Slot {
-    /// The one that the place leaves to the command.
+    /// The one that the container leaves to the command.
     pub(crate) const RULES: Self = Self(RULES);
-    /// Those that the ground leaves to the place.
-    pub(crate) const MAKER: Self = Self(MAKER);
-    pub(crate) const TOLD: Self = Self(TOLD);
-    pub(crate) const HEARD: Self = Self(HEARD);
+    /// Those that the namespaces leave to the container.
+    pub(crate) const NETWORK_MAKER: Self = Self(NETWORK_MAKER);
+    pub(crate) const NETWORK_WRITER: Self = Self(NETWORK_WRITER);
+    pub(crate) const NETWORK_READER: Self = Self(NETWORK_READER);
 }
 
 impl From<u64> for Arg {
@@ -79,6 +81,7 @@ impl From<Slot> for Arg {
 /// A type without padding that may be copied into the block byte by byte.
 ///
 /// # Safety
+///
 /// Every byte of a value is initialised.
 pub(crate) unsafe trait Plain: Copy {}
 
@@ -87,11 +90,11 @@ unsafe impl Plain for u64 {}
 // SAFETY: as above.
 unsafe impl Plain for Op {}
 // SAFETY: as above.
-unsafe impl Plain for Ground {}
+unsafe impl Plain for NamespaceHead {}
 // SAFETY: as above.
-unsafe impl Plain for Place {}
+unsafe impl Plain for ContainerHead {}
 // SAFETY: as above.
-unsafe impl Plain for Start {}
+unsafe impl Plain for CommandHead {}
 // SAFETY: as above.
 unsafe impl Plain for [u64; 2] {}
 // SAFETY: as above.
@@ -101,14 +104,14 @@ unsafe impl Plain for [u64; 4] {}
 // SAFETY: as above.
 unsafe impl Plain for [u64; 7] {}
 
-impl GroundBlock {
-    /// What makes namespaces.
-    pub(crate) fn ground() -> Self {
-        // The numbers 0 to 2 are the helper's own.
+impl NamespaceBlock {
+    /// A block that makes namespaces.
+    pub(crate) fn namespaces() -> Self {
+        // The helper itself uses the step numbers 0 to 2.
         Self::new(
-            GROUND_BASE,
+            NAMESPACE_BASE,
             0,
-            HEARD,
+            NETWORK_READER,
             vec![
                 "the helper's memory",
                 "a process of its own",
@@ -118,32 +121,29 @@ impl GroundBlock {
     }
 }
 
-impl PlaceBlock {
-    /// What makes a place, out of so many descriptors that are passed with it.
-    pub(crate) fn place(given: usize) -> Self {
-        let last = GIVEN - 1 + u16::try_from(given).unwrap_or(u16::MAX - GIVEN);
-        assert!(
-            usize::from(last) < SLOTS,
-            "more is passed than there is room for"
-        );
-        Self::new(PLACE_BASE, PLACE_STEPS, last, Vec::new())
+impl ContainerBlock {
+    /// A block that makes a container, with this many passed descriptors.
+    pub(crate) fn container(passed: usize) -> Self {
+        let last = FIRST_PASSED - 1 + u16::try_from(passed).unwrap_or(u16::MAX - FIRST_PASSED);
+        assert!(usize::from(last) < SLOTS, "too many descriptors are passed");
+        Self::new(CONTAINER_BASE, CONTAINER_STEPS, last, Vec::new())
     }
 
-    /// What was passed with the place.
-    pub(crate) fn given(at: usize) -> Slot {
-        Slot(GIVEN + u16::try_from(at).unwrap_or(0))
+    /// The slot of a passed descriptor.
+    pub(crate) fn passed(at: usize) -> Slot {
+        Slot(FIRST_PASSED + u16::try_from(at).unwrap_or(0))
     }
 }
 
 impl CommandBlock {
-    /// What starts a command there.
+    /// A block that starts a command.
     pub(crate) fn command() -> Self {
         Self::new(COMMAND_BASE, COMMAND_STEPS, RULES, Vec::new())
     }
 }
 
 impl<Head: Plain> Block<Head> {
-    /// `slots` is the last one that is taken already.
+    /// `slots` is the last one that is already taken.
     fn new(base: u64, first_step: u16, slots: u16, steps: Vec<&'static str>) -> Self {
         const {
             assert!(
@@ -161,22 +161,22 @@ impl<Head: Plain> Block<Head> {
         }
     }
 
-    /// Names what the following operations are for.
+    /// Names the step that the following operations belong to.
     pub(crate) fn step(&mut self, name: &'static str) -> u16 {
         self.steps.push(name);
-        self.first_step + u16::try_from(self.steps.len() - 1).unwrap_or(PLACE_STEPS)
+        self.first_step + u16::try_from(self.steps.len() - 1).unwrap_or(CONTAINER_STEPS)
     }
 
     pub(crate) fn slot(&mut self) -> Slot {
         self.slots += 1;
         assert!(
             usize::from(self.slots) < SLOTS,
-            "more results are kept than there is room for"
+            "too many results are saved"
         );
         Slot(self.slots)
     }
 
-    /// Puts bytes into the block and gives their address.
+    /// Adds bytes to the block and returns their address.
     pub(crate) fn data(&mut self, bytes: &[u8]) -> u64 {
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
         let address = self.base + self.bytes.len() as u64;
@@ -188,7 +188,8 @@ impl<Head: Plain> Block<Head> {
         self.data(bytes_of(value))
     }
 
-    /// A string that ends with null. A null inside ends it early, so callers check their texts first.
+    /// A null-terminated string. A null inside would cut it short, so callers check their texts
+    /// first.
     pub(crate) fn text(&mut self, text: impl AsRef<[u8]>) -> u64 {
         let address = self.data(text.as_ref());
         self.bytes.push(0);
@@ -203,7 +204,7 @@ impl<Head: Plain> Block<Head> {
         self.data(text.to_bytes_with_nul())
     }
 
-    /// A list of strings as `execve` takes it.
+    /// A list of strings for `execve`.
     pub(crate) fn texts<T: AsRef<[u8]>>(&mut self, texts: impl IntoIterator<Item = T>) -> u64 {
         let mut addresses: Vec<u64> = texts.into_iter().map(|text| self.text(text)).collect();
         addresses.push(0);
@@ -214,24 +215,24 @@ impl<Head: Plain> Block<Head> {
         self.data(&bytes)
     }
 
-    /// Writes a list of operations into the block.
-    pub(crate) fn script(&mut self, list: &List) -> Script {
+    /// Adds a list of operations to the block.
+    pub(crate) fn program(&mut self, list: &SyscallList) -> SyscallProgram {
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
-        let script = Script {
+        let program = SyscallProgram {
             address: self.base + self.bytes.len() as u64,
             count: list.ops.len() as u64,
         };
         for op in &list.ops {
             self.value(op);
         }
-        script
+        program
     }
 
-    /// The finished bytes, and the names of the steps. The head is filled last, when the size of the whole is known.
-    pub(crate) fn finish(mut self, fill: impl FnOnce(u64) -> Head) -> Filled {
+    /// The finished block. `fill` makes the head last, from the length of the whole.
+    pub(crate) fn finish(mut self, fill: impl FnOnce(u64) -> Head) -> EncodedBlock {
         let head = fill(self.bytes.len() as u64);
         self.bytes[..size_of::<Head>()].copy_from_slice(bytes_of(&head));
-        Filled {
+        EncodedBlock {
             bytes: self.bytes,
             steps: self.steps,
         }
@@ -243,16 +244,16 @@ fn bytes_of<T: Plain>(value: &T) -> &[u8] {
     unsafe { slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
 }
 
-/// A block that is done.
+/// A finished block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Filled {
+pub(crate) struct EncodedBlock {
     pub(crate) bytes: Vec<u8>,
-    /// What its steps are called.
+    /// The names of its steps.
     pub(crate) steps: Vec<&'static str>,
 }
 
-impl List {
-    /// Adds a system call whose failure is the failure of the step.
+impl SyscallList {
+    /// Adds a system call; if it fails, the step fails.
     pub(crate) fn call<const N: usize>(
         &mut self,
         step: u16,
@@ -262,63 +263,20 @@ impl List {
         self.push(step, u32::try_from(call).unwrap_or(0), args)
     }
 
-    /// Adds a system call that may fail with one error.
-    pub(crate) fn call_unless<const N: usize>(
-        &mut self,
-        step: u16,
-        call: libc::c_long,
-        args: [Arg; N],
-        tolerate: i32,
-    ) {
-        self.call(step, call, args).tolerate = u16::try_from(tolerate).unwrap_or(0);
-    }
-
-    /// Adds a system call that may fail.
-    pub(crate) fn try_call<const N: usize>(
-        &mut self,
-        step: u16,
-        call: libc::c_long,
-        args: [Arg; N],
-    ) {
-        self.call(step, call, args).tolerate = ANY;
-    }
-
-    /// Adds a system call and keeps its result.
-    pub(crate) fn call_for<const N: usize>(
-        &mut self,
-        step: u16,
-        call: libc::c_long,
-        args: [Arg; N],
-        slot: Slot,
-    ) {
-        self.call(step, call, args).save = slot.0;
-    }
-
-    /// Adds a system call that may fail, and keeps its result.
-    pub(crate) fn try_call_for<const N: usize>(
-        &mut self,
-        step: u16,
-        call: libc::c_long,
-        args: [Arg; N],
-        slot: Slot,
-    ) {
-        let op = self.call(step, call, args);
-        (op.tolerate, op.save) = (ANY, slot.0);
-    }
-
-    /// Puts a result into the block.
+    /// Writes a result into the block.
     pub(crate) fn poke(&mut self, step: u16, address: u64, slot: Slot) {
         self.push(step, POKE, [address.into(), slot.into()]);
     }
 
-    /// Fails when the number at an address says so.
+    /// Fails if the number at an address is a (negative) error.
     pub(crate) fn check(&mut self, step: u16, address: u64, tolerate: i32) {
-        self.push(step, CHECK, [address.into()]).tolerate = u16::try_from(tolerate).unwrap_or(0);
+        self.push(step, CHECK, [address.into()])
+            .may_fail_with(tolerate);
     }
 
-    /// Keeps the number at an address.
+    /// Saves the number at an address.
     pub(crate) fn load(&mut self, step: u16, address: u64, slot: Slot) {
-        self.push(step, LOAD, [address.into()]).save = slot.0;
+        self.push(step, LOAD, [address.into()]).save_in(slot);
     }
 
     fn push<const N: usize>(&mut self, step: u16, call: u32, args: [Arg; N]) -> &mut Op {
@@ -339,5 +297,25 @@ impl List {
         let at = self.ops.len();
         self.ops.push(op);
         &mut self.ops[at]
+    }
+}
+
+impl Op {
+    /// Any failure is ignored.
+    pub(crate) fn may_fail(&mut self) -> &mut Self {
+        self.tolerate = ANY;
+        self
+    }
+
+    /// One particular error is ignored.
+    pub(crate) fn may_fail_with(&mut self, error: i32) -> &mut Self {
+        self.tolerate = u16::try_from(error).unwrap_or(0);
+        self
+    }
+
+    /// The result is saved.
+    pub(crate) fn save_in(&mut self, slot: Slot) -> &mut Self {
+        self.save = slot.0;
+        self
     }
 }

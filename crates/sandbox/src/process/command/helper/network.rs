@@ -1,40 +1,41 @@
-//! A network namespace in which every destination is this machine itself, and the sockets that answer there.
+//! A network namespace in which every destination is the machine itself, and the sockets that
+//! answer there.
 
-use super::block::{Arg, GroundBlock, List, Slot};
+use super::block::{Arg, NamespaceBlock, Slot, SyscallList};
 use super::layout::CONTROL;
-use crate::network::{DNS_PORT, Domains, HEARD, INSIDE_V4, INSIDE_V6, Listeners};
+use crate::network::{DNS_PORT, Domains, Listeners, REFUSAL_BYTES, SANDBOX_IPV4, SANDBOX_IPV6};
 use crate::process::command::{Denial, SandboxError};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Who answers the connections of contained commands: the harness's relay.
-pub trait Serve: Send + Sync {
-    /// Starts answering. It goes on until the guard is finished or dropped.
-    fn serve(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn Guard>>;
+/// Starts what answers the connections of contained commands: the harness's relay.
+pub trait StartRelay: Send + Sync {
+    /// Starts answering, until the relay is finished or dropped.
+    fn start(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>>;
 }
 
-/// Answering, for as long as it lives.
-pub trait Guard: Send {
-    /// Stops, and says what was refused.
+/// A relay that answers until it is dropped.
+pub trait RunningRelay: Send {
+    /// Stops it, and returns what was refused.
     fn finish(self: Box<Self>) -> Vec<Denial>;
 }
 
-/// What the sockets of a namespace are for, in the order they are passed.
+/// The ports of a namespace's sockets, in the order in which they are passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ports {
+pub(crate) struct RelayPorts {
     tcp: Vec<u16>,
     udp: Vec<u16>,
 }
 
-impl Ports {
+impl RelayPorts {
     pub(crate) fn of(domains: &Domains) -> Self {
         let mut tcp: Vec<u16> = domains.ports().into_iter().collect();
         tcp.push(DNS_PORT);
         tcp.sort_unstable();
         tcp.dedup();
-        // As many as one message can pass.
+        // As many as fit into one message.
         tcp.truncate(200);
         Self {
             tcp,
@@ -45,8 +46,9 @@ impl Ports {
 
 const LOOPBACK: u32 = 1;
 
-/// Writes the operations that let a command without a network reach itself, as test suites do that start a server.
-pub(crate) fn reach_itself(block: &mut GroundBlock, list: &mut List) {
+/// Writes the operations that let a command without a network reach itself, as test suites that
+/// start a server do.
+pub(crate) fn reach_itself(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let step = block.step("a loopback of its own");
     let socket = block.slot();
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
@@ -54,23 +56,22 @@ pub(crate) fn reach_itself(block: &mut GroundBlock, list: &mut List) {
     request[..2].copy_from_slice(b"lo");
     request[16..18].copy_from_slice(&u16::try_from(libc::IFF_UP).unwrap_or(0).to_ne_bytes());
     let request = block.data(&request);
-    // Where there is none, whoever needs it will notice.
-    list.try_call_for(
-        step,
-        libc::SYS_socket,
-        [libc::AF_INET.into(), kind.into(), 0.into()],
-        socket,
-    );
-    list.try_call(
+    // If there is no loopback, the command will notice.
+    list.call(step, libc::SYS_socket, [libc::AF_INET.into(), kind.into()])
+        .may_fail()
+        .save_in(socket);
+    list.call(
         step,
         libc::SYS_ioctl,
         [socket.into(), libc::SIOCSIFFLAGS.into(), request.into()],
-    );
-    list.try_call(step, libc::SYS_close, [socket.into()]);
+    )
+    .may_fail();
+    list.call(step, libc::SYS_close, [socket.into()]).may_fail();
 }
 
-/// Writes the operations that make the namespace answer, and pass its sockets to the harness.
-pub(crate) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
+/// Writes the operations that open the listening sockets of the namespace and pass them to the
+/// harness.
+pub(crate) fn listen(block: &mut NamespaceBlock, list: &mut SyscallList, ports: &RelayPorts) {
     routes(block, list);
     let step = block.step("sockets that answer in the network namespace");
     let sockets = ports
@@ -101,12 +102,12 @@ pub(crate) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
         } else {
             libc::AF_INET
         };
-        list.call_for(
+        list.call(
             step,
             libc::SYS_socket,
-            [family.into(), (kind | libc::SOCK_CLOEXEC).into(), 0.into()],
-            socket,
-        );
+            [family.into(), (kind | libc::SOCK_CLOEXEC).into()],
+        )
+        .save_in(socket);
         let mut option = |level: i32, name: i32, value: u64| {
             list.call(
                 step,
@@ -148,29 +149,27 @@ pub(crate) fn listen(block: &mut GroundBlock, list: &mut List, ports: &Ports) {
     );
 }
 
-/// Writes the operations that open a socket which hears what the kernel refuses by itself, because nobody listens there. Where such a socket
-/// cannot be had, it is one that hears nothing: the refusal is the same, and only not reported.
-fn hear_refusals(block: &mut GroundBlock, list: &mut List, socket: Slot) {
+/// Writes the operations that open a packet socket for the kernel's own refusals of ports without a
+/// listener. If that fails, an ordinary socket takes its place: such attempts are still refused,
+/// but not reported.
+fn hear_refusals(block: &mut NamespaceBlock, list: &mut SyscallList, socket: Slot) {
     let step = block.step("a socket that hears refusals");
     let hearing = block.slot();
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    list.call_for(
+    list.call(step, libc::SYS_socket, [libc::AF_INET.into(), kind.into()])
+        .save_in(socket);
+    // Without a protocol, so that it receives nothing before it has its filter.
+    list.call(
         step,
         libc::SYS_socket,
-        [libc::AF_INET.into(), kind.into(), 0.into()],
-        socket,
-    );
-    // Of no protocol, so that it hears nothing before it has its filter.
-    list.try_call_for(
-        step,
-        libc::SYS_socket,
-        [libc::AF_PACKET.into(), kind.into(), 0.into()],
-        hearing,
-    );
+        [libc::AF_PACKET.into(), kind.into()],
+    )
+    .may_fail()
+    .save_in(hearing);
     let filter = refusals_only();
     let (count, filter) = (filter.len() as u64 / 8, block.data(&filter));
     let program = block.value(&[count, filter]);
-    list.try_call(
+    list.call(
         step,
         libc::SYS_setsockopt,
         [
@@ -180,26 +179,31 @@ fn hear_refusals(block: &mut GroundBlock, list: &mut List, socket: Slot) {
             program.into(),
             16.into(),
         ],
-    );
+    )
+    .may_fail();
     let mut address = family_bytes(libc::AF_PACKET).to_vec();
     address.extend(u16::try_from(libc::ETH_P_ALL).unwrap_or(0).to_be_bytes());
     address.extend(LOOPBACK.to_ne_bytes());
     address.resize(size_of::<libc::sockaddr_ll>(), 0);
     let (size, address) = (address.len() as u64, block.data(&address));
-    list.try_call(
+    list.call(
         step,
         libc::SYS_bind,
         [hearing.into(), address.into(), size.into()],
-    );
-    list.try_call(
+    )
+    .may_fail();
+    list.call(
         step,
         libc::SYS_dup3,
         [hearing.into(), socket.into(), libc::O_CLOEXEC.into()],
-    );
-    list.try_call(step, libc::SYS_close, [hearing.into()]);
+    )
+    .may_fail();
+    list.call(step, libc::SYS_close, [hearing.into()])
+        .may_fail();
 }
 
-/// A filter of packets that arrive: resets that answer the first packet of a connection, and the word that a port cannot be reached.
+/// A packet filter that accepts resets that answer the first packet of a connection, and
+/// port-unreachable messages.
 fn refusals_only() -> Vec<u8> {
     const KIND_OF_PACKET: u32 = 0xffff_f004;
     const FLAGS: u32 = 0x17;
@@ -207,7 +211,8 @@ fn refusals_only() -> Vec<u8> {
     const TAKEN: usize = 28;
     const LEFT: usize = 29;
     let (load, load_half, load_byte, equals) = (0x20, 0x28, 0x30, 0x15);
-    // What is done, with which number, and where to go on if it holds and if not. Others go on with the next.
+    // Each instruction: code, operand, and where to jump if it holds and if not. Others continue
+    // with the next.
     let steps: [(u16, u32, usize, usize); 30] = [
         (load, KIND_OF_PACKET, 0, 0),
         (equals, 0, 2, LEFT),
@@ -215,7 +220,7 @@ fn refusals_only() -> Vec<u8> {
         (0x74, 4, 0, 0),
         (equals, 4, 6, 5),
         (equals, 6, 18, LEFT),
-        // The fourth version.
+        // IPv4.
         (load_byte, 9, 0, 0),
         (equals, 6, 9, 8),
         (equals, 1, 15, LEFT),
@@ -228,7 +233,7 @@ fn refusals_only() -> Vec<u8> {
         (0xb1, 0, 0, 0),
         (0x48, 0, 0, 0),
         (equals, 0x0303, TAKEN, LEFT),
-        // The sixth.
+        // IPv6.
         (load_byte, 6, 0, 0),
         (equals, 6, 21, 20),
         (equals, 58, 26, LEFT),
@@ -239,7 +244,7 @@ fn refusals_only() -> Vec<u8> {
         (equals, 0, TAKEN, LEFT),
         (load_half, 40, 0, 0),
         (equals, 0x0104, TAKEN, LEFT),
-        (0x06, u32::try_from(HEARD).unwrap_or(0), 0, 0),
+        (0x06, u32::try_from(REFUSAL_BYTES).unwrap_or(0), 0, 0),
         (0x06, 0, 0, 0),
     ];
     let mut bytes = Vec::new();
@@ -260,12 +265,12 @@ fn family_bytes(family: i32) -> [u8; 2] {
     u16::try_from(family).unwrap_or(0).to_ne_bytes()
 }
 
-/// `lo` up, and everything local to it.
-fn routes(block: &mut GroundBlock, list: &mut List) {
+/// Brings `lo` up, and makes every address local to it.
+fn routes(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let step = block.step("routes of the network namespace");
     let socket = block.slot();
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-    list.call_for(
+    list.call(
         step,
         libc::SYS_socket,
         [
@@ -273,8 +278,8 @@ fn routes(block: &mut GroundBlock, list: &mut List) {
             kind.into(),
             libc::NETLINK_ROUTE.into(),
         ],
-        socket,
-    );
+    )
+    .save_in(socket);
     let up = libc::IFF_UP.cast_unsigned().to_ne_bytes();
     let mut link = vec![0, 0, 0, 0];
     link.extend(LOOPBACK.to_ne_bytes());
@@ -302,7 +307,7 @@ fn routes(block: &mut GroundBlock, list: &mut List) {
         bytes.extend(LOOPBACK.to_ne_bytes());
         bytes
     };
-    // Resolvers that ask for addresses the machine can use take loopback addresses for none.
+    // Resolvers that look for usable addresses ignore loopback addresses.
     let address = |family: i32, octets: &[u8]| {
         let mut bytes = vec![
             family_bytes(family)[0],
@@ -324,7 +329,7 @@ fn routes(block: &mut GroundBlock, list: &mut List) {
         (
             libc::RTM_NEWADDR,
             create,
-            address(libc::AF_INET, &INSIDE_V4.octets()),
+            address(libc::AF_INET, &SANDBOX_IPV4.octets()),
         ),
         (libc::RTM_NEWROUTE, create, route(libc::AF_INET)),
     ];
@@ -332,7 +337,7 @@ fn routes(block: &mut GroundBlock, list: &mut List) {
         requests.push((
             libc::RTM_NEWADDR,
             create,
-            address(libc::AF_INET6, &INSIDE_V6.octets()),
+            address(libc::AF_INET6, &SANDBOX_IPV6.octets()),
         ));
         requests.push((libc::RTM_NEWROUTE, create, route(libc::AF_INET6)));
     }
@@ -351,39 +356,28 @@ fn routes(block: &mut GroundBlock, list: &mut List) {
         list.call(
             step,
             libc::SYS_sendto,
-            [
-                socket.into(),
-                request.into(),
-                size.into(),
-                0.into(),
-                0.into(),
-                0.into(),
-            ],
+            [socket.into(), request.into(), size.into()],
         );
         list.call(
             step,
             libc::SYS_recvfrom,
-            [
-                socket.into(),
-                answer.into(),
-                Arg::Value(256),
-                0.into(),
-                0.into(),
-                0.into(),
-            ],
+            [socket.into(), answer.into(), Arg::Value(256)],
         );
         list.check(step, answer + 16, libc::EEXIST);
     }
-    list.try_call(step, libc::SYS_close, [socket.into()]);
+    list.call(step, libc::SYS_close, [socket.into()]).may_fail();
 }
 
-/// Whether this kernel speaks the sixth version at all.
+/// Whether this kernel supports IPv6.
 fn has_six() -> bool {
     std::path::Path::new("/proc/net/if_inet6").exists()
 }
 
-/// Takes the sockets that the helper passed.
-pub(crate) fn receive(control: BorrowedFd<'_>, ports: &Ports) -> Result<Listeners, SandboxError> {
+/// Receives the sockets that the helper passes.
+pub(crate) fn receive(
+    control: BorrowedFd<'_>,
+    ports: &RelayPorts,
+) -> Result<Listeners, SandboxError> {
     let mut byte = [0; 1];
     let mut space = [MaybeUninit::uninit(); 2048];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);

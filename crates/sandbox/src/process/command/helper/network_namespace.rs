@@ -1,84 +1,86 @@
-//! A network namespace that is made by one process, while another makes the mounts, and entered by that one.
+//! One process of the helper makes the network namespace while the other makes the mounts, and then
+//! enters it.
 //!
-//! Who makes it says so through a pipe, once when it is there and once when what belongs into it is. Who waits goes on only then, and only
-//! when it has entered the namespace: if either fails, or ends, nothing is started.
+//! The maker writes to a pipe, once when the namespace exists and once when its content is
+//! complete. The other process continues only then, and only in the namespace: if either fails or
+//! ends, nothing is started.
 
-use super::block::{GroundBlock, List, PlaceBlock, Slot};
-use super::layout::BESIDE;
+use super::block::{ContainerBlock, NamespaceBlock, Slot, SyscallList};
+use super::layout::PEER;
 
 const STEP: &str = "a network namespace";
-const HEARD: i32 = BESIDE + 1;
+const NETWORK_READER: i32 = PEER + 1;
 
-/// Writes the operations before the processes part, and what the one that waits does first.
-pub(crate) fn part(block: &mut GroundBlock, outer: &mut List, inner: &mut List) {
+/// Writes what the processes do before they fork, and what the waiting one does first.
+pub(crate) fn open_pipe(
+    block: &mut NamespaceBlock,
+    outer: &mut SyscallList,
+    inner: &mut SyscallList,
+) {
     let step = block.step(STEP);
-    // The lowest numbers are given out first, so that the place knows which ones it must not close yet.
-    outer.call(
-        step,
-        libc::SYS_close_range,
-        [BESIDE.into(), u32::MAX.into(), 0.into()],
-    );
-    outer.call_for(step, libc::SYS_getpid, [], Slot::MAKER);
-    outer.call_for(
-        step,
-        libc::SYS_pidfd_open,
-        [Slot::MAKER.into(), 0.into()],
-        Slot::MAKER,
-    );
+    // The lowest numbers are assigned first, so the container knows which descriptors it must not
+    // close yet.
+    outer.call(step, libc::SYS_close_range, [PEER.into(), u32::MAX.into()]);
+    outer
+        .call(step, libc::SYS_getpid, [])
+        .save_in(Slot::NETWORK_MAKER);
+    outer
+        .call(step, libc::SYS_pidfd_open, [Slot::NETWORK_MAKER.into()])
+        .save_in(Slot::NETWORK_MAKER);
     let ends = block.value(&0_u64);
     outer.call(step, libc::SYS_pipe2, [ends.into(), libc::O_CLOEXEC.into()]);
-    outer.load(step, ends, Slot::HEARD);
-    outer.load(step, ends + 4, Slot::TOLD);
-    // So that the end of the other is heard.
-    inner.call(step, libc::SYS_close, [Slot::TOLD.into()]);
+    outer.load(step, ends, Slot::NETWORK_READER);
+    outer.load(step, ends + 4, Slot::NETWORK_WRITER);
+    // So that it notices when the other process ends.
+    inner.call(step, libc::SYS_close, [Slot::NETWORK_WRITER.into()]);
 }
 
-/// Writes how the namespace is made. What is in it comes after this, and then [`tell`] once more.
-pub(crate) fn make(block: &mut GroundBlock, list: &mut List) {
+/// Writes the creation of the namespace. Its content follows, and then [`notify_peer`] once more.
+pub(crate) fn unshare(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let step = block.step(STEP);
     list.call(step, libc::SYS_unshare, [libc::CLONE_NEWNET.into()]);
-    tell(block, list);
+    notify_peer(block, list);
 }
 
-/// Writes how the other process is told.
-pub(crate) fn tell(block: &mut GroundBlock, list: &mut List) {
+/// Writes the notification of the other process.
+pub(crate) fn notify_peer(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let step = block.step(STEP);
     let done = block.value(&0_u64);
     list.call(
         step,
         libc::SYS_write,
-        [Slot::TOLD.into(), done.into(), 4.into()],
+        [Slot::NETWORK_WRITER.into(), done.into(), 4.into()],
     );
 }
 
 /// Writes how the other process waits for the namespace and enters it.
-pub(crate) fn enter(block: &mut PlaceBlock, list: &mut List) {
-    let step = hear(block, list);
+pub(crate) fn enter(block: &mut ContainerBlock, list: &mut SyscallList) {
+    let step = wait_for_peer(block, list);
     list.call(
         step,
         libc::SYS_setns,
-        [Slot::MAKER.into(), libc::CLONE_NEWNET.into()],
+        [Slot::NETWORK_MAKER.into(), libc::CLONE_NEWNET.into()],
     );
 }
 
-/// Writes how it waits for what is in the namespace, and needs nothing more of who made it.
-pub(crate) fn finish(block: &mut PlaceBlock, list: &mut List) {
-    let step = hear(block, list);
+/// Writes how it waits for the content of the namespace, after which it no longer needs the maker.
+pub(crate) fn wait_until_complete(block: &mut ContainerBlock, list: &mut SyscallList) {
+    let step = wait_for_peer(block, list);
     list.call(
         step,
         libc::SYS_close_range,
-        [BESIDE.into(), HEARD.into(), 0.into()],
+        [PEER.into(), NETWORK_READER.into()],
     );
 }
 
-/// Whoever says nothing leaves the error where it is.
-fn hear(block: &mut PlaceBlock, list: &mut List) -> u16 {
+/// A peer that ends without a word leaves the error in place.
+fn wait_for_peer(block: &mut ContainerBlock, list: &mut SyscallList) -> u16 {
     let step = block.step(STEP);
     let said = block.data(&(-libc::EPIPE).to_ne_bytes());
     list.call(
         step,
         libc::SYS_read,
-        [Slot::HEARD.into(), said.into(), 4.into()],
+        [Slot::NETWORK_READER.into(), said.into(), 4.into()],
     );
     list.check(step, said, 0);
     step

@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-/// Words of the largest set that the kernel knows.
+/// Words of the largest set that the kernel supports.
 const WORDS: usize = 128;
 
-/// The set, as the kernel takes it; empty where it cannot be told. Where it is all that there are, it has every processor that may come, too:
-/// a command that is moved to more of them may use those.
+/// The set in the kernel's format; empty if it cannot be read. If it contains all processors, it
+/// also contains those that may be added later.
 pub(crate) fn allowed() -> Vec<u64> {
     let mut set = vec![0_u64; WORDS];
-    // SAFETY: the set is as long as said.
+    // SAFETY: the set has the given length.
     let bytes = unsafe {
         libc::syscall(
             libc::SYS_sched_getaffinity,
@@ -26,9 +26,9 @@ pub(crate) fn allowed() -> Vec<u64> {
     set
 }
 
-/// How many this machine may have.
+/// How many processors this machine may have.
 fn configured() -> i64 {
     static CONFIGURED: OnceLock<i64> = OnceLock::new();
-    // SAFETY: it only asks.
+    // SAFETY: it only reads a constant.
     *CONFIGURED.get_or_init(|| unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) })
 }

@@ -1,143 +1,152 @@
-//! The three blocks of a command: its namespaces, the place it runs in, and what it becomes there.
+//! The three blocks of a command: its namespaces, its container, and the command itself.
 
-use super::block::{Arg, Block, CommandBlock, Filled, GroundBlock, List, PlaceBlock, Plain};
+use super::block::{
+    Arg, Block, CommandBlock, ContainerBlock, EncodedBlock, NamespaceBlock, Plain, SyscallList,
+};
 use super::filter::{MemoryFiles, Sockets, program};
-use super::layout::{ALONE, BESIDE, FURTHER, GUARDED, Ground, NAMESPACE, Place, Start};
-use super::network::{Ports, listen, reach_itself};
+use super::layout::{
+    CommandHead, ContainerHead, FIRST_FREE, GUARDED, NamespaceHead, ONE_PROCESS, PEER,
+    PID_NAMESPACE,
+};
+use super::network::{RelayPorts, listen, reach_itself};
 use super::network_namespace;
 use super::processors;
-use super::scheduling::{self, Children};
-use crate::network::INSIDE_NAME;
+use super::scheduling::{self, ChildScheduling};
+use crate::network::SANDBOX_HOSTNAME;
 use crate::plan::{Limits, Plan, Programs};
-use crate::process::command::files::identity::{Change, Identity};
+use crate::process::command::files::identity::{Identity, UserChange};
 use crate::process::command::files::landlock::{self, Rule};
-use crate::process::command::files::mounts::{CLOSE_ON_EXEC, lay};
+use crate::process::command::files::mounts::{CLOSE_ON_EXEC, write_mounts};
 use crate::process::command::files::view::View;
 use crate::process::command::leftovers::scratch::PROFILE;
-use crate::process::command::limits::rlimit::{Held, limit};
-use crate::process::command::prepare::PRIVATE;
+use crate::process::command::limits::rlimit::limit;
+use crate::process::command::prepare::PRIVATE_HOME;
 use crate::process::command::watch::START;
+use crate::tier::Mechanism;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// What is known of a place when its block is written.
-pub(crate) struct Room<'a> {
+/// What the block of a container depends on.
+pub(crate) struct ContainerInputs<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) identity: Identity,
-    /// What is passed with it.
+    /// Trees that are passed with it.
     pub(crate) trees: &'a [PathBuf],
     /// Landlock's version and rules; `None` to contain nothing.
     pub(crate) landlock: Option<(i32, Vec<Rule>)>,
 }
 
-/// What is known of a command when its block is written.
-pub(crate) struct Parts<'a> {
+/// What the block of a command depends on.
+pub(crate) struct CommandSpec<'a> {
     pub(crate) program: &'a Path,
     pub(crate) name: &'a OsStr,
     pub(crate) args: &'a [OsString],
     pub(crate) folder: &'a Path,
     pub(crate) environment: Vec<String>,
     pub(crate) limits: &'a Limits,
-    pub(crate) held: Held,
-    /// Processes of the same user that the process limit counts too.
+    /// What limits its memory.
+    pub(crate) memory: Mechanism,
+    /// Other processes of the same user that the process limit counts.
     pub(crate) others: u64,
-    /// Whether the place has Landlock's rules for it.
+    /// Whether the container has a Landlock ruleset for it.
     pub(crate) is_ruled: bool,
-    /// The `.profile` to write into its private home, where that is made for each command.
+    /// The `.profile` to write into its private home, if each command gets a new one.
     pub(crate) profile: Option<String>,
-    /// The class of turns it shall have, where it is one that comes after others.
+    /// Its scheduling class, if that is a background class.
     pub(crate) class: Option<i32>,
-    /// The priority it shall have, where the helper has another.
+    /// Its priority, if the helper has another.
     pub(crate) priority: Option<i32>,
     pub(crate) time_left: Duration,
 }
 
 pub(crate) const BECOMING: &str = "becoming an unprivileged user";
 
-/// Those that the first process makes before there is a second. Then it makes the network's.
+/// Those that the first process makes before it forks. Then it makes the network namespace.
 const FIRST_NAMESPACES: i32 = libc::CLONE_NEWUSER | libc::CLONE_NEWPID;
-/// Those that the second makes meanwhile.
+/// Those that the second process makes meanwhile.
 const SECOND_NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 
 /// The namespaces of a command, whatever it will see in them.
-pub(crate) fn namespaces(identity: &Identity, ports: Option<&Ports>) -> Filled {
-    let mut block = GroundBlock::ground();
-    let (mut outer, mut inner, mut network) = (List::default(), List::default(), List::default());
-    take_signals(&mut block, &mut outer);
-    scheduling::early(&mut block, &mut outer, identity, Children::Alike);
-    scheduling::early(&mut block, &mut inner, identity, Children::Ordinary);
-    become_other(&mut block, &mut outer, identity);
+pub(crate) fn namespaces(identity: &Identity, ports: Option<&RelayPorts>) -> EncodedBlock {
+    let mut block = NamespaceBlock::namespaces();
+    let (mut outer, mut inner, mut network) = (
+        SyscallList::default(),
+        SyscallList::default(),
+        SyscallList::default(),
+    );
+    unblock_signals(&mut block, &mut outer);
+    scheduling::write_short_slices(&mut block, &mut outer, identity, ChildScheduling::Same);
+    scheduling::write_short_slices(&mut block, &mut inner, identity, ChildScheduling::Normal);
+    become_other_user(&mut block, &mut outer, identity);
     let step = block.step("namespaces");
-    // Changing the user closed `/proc/self` to itself.
+    // Changing the user closed `/proc/self` to this process.
     outer.call(
         step,
         libc::SYS_prctl,
-        [
-            libc::PR_SET_DUMPABLE.into(),
-            1.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
+        [libc::PR_SET_DUMPABLE.into(), 1.into()],
     );
     outer.call(step, libc::SYS_unshare, [FIRST_NAMESPACES.into()]);
     let end = block.step("ending with the helper");
     die_with_parent(end, &mut inner);
-    // The kernel takes as long to make a network namespace as to make all the mounts, so each is made by another process.
-    network_namespace::part(&mut block, &mut outer, &mut inner);
-    network_namespace::make(&mut block, &mut network);
+    // The kernel takes as long to make a network namespace as to make all the mounts, so another
+    // process makes each.
+    network_namespace::open_pipe(&mut block, &mut outer, &mut inner);
+    network_namespace::unshare(&mut block, &mut network);
     match ports {
         Some(ports) => listen(&mut block, &mut network, ports),
         None => reach_itself(&mut block, &mut network),
     }
-    network_namespace::tell(&mut block, &mut network);
+    network_namespace::notify_peer(&mut block, &mut network);
     inner.call(step, libc::SYS_unshare, [SECOND_NAMESPACES.into()]);
     let own_name = block.step("a host name of its own");
-    let name = block.text(INSIDE_NAME);
+    let name = block.text(SANDBOX_HOSTNAME);
     inner.call(
         own_name,
         libc::SYS_sethostname,
-        [name.into(), (INSIDE_NAME.len() as u64).into()],
+        [name.into(), (SANDBOX_HOSTNAME.len() as u64).into()],
     );
     map_user(&mut block, &mut inner, identity);
     bound_capabilities(&mut block, &mut inner);
-    finish(block, NAMESPACE, &outer, &inner, &network)
+    finish_namespaces(block, PID_NAMESPACE, &outer, &inner, &network)
 }
 
 /// No namespaces.
-pub(crate) fn no_namespaces(identity: &Identity) -> Filled {
-    let mut block = GroundBlock::ground();
-    let (mut outer, mut inner) = (List::default(), List::default());
-    take_signals(&mut block, &mut outer);
-    scheduling::early(&mut block, &mut outer, identity, Children::Alike);
-    scheduling::early(&mut block, &mut inner, identity, Children::Ordinary);
+pub(crate) fn no_namespaces(identity: &Identity) -> EncodedBlock {
+    let mut block = NamespaceBlock::namespaces();
+    let (mut outer, mut inner) = (SyscallList::default(), SyscallList::default());
+    unblock_signals(&mut block, &mut outer);
+    scheduling::write_short_slices(&mut block, &mut outer, identity, ChildScheduling::Same);
+    scheduling::write_short_slices(&mut block, &mut inner, identity, ChildScheduling::Normal);
     let step = block.step("closing descriptors");
-    outer.call(
-        step,
-        libc::SYS_close_range,
-        [BESIDE.into(), u32::MAX.into(), 0.into()],
-    );
-    // The second process is in the command's control groups and of its user, and can be ended by the kernel for want of memory, or by others. What
-    // it leaves then becomes the first's.
-    keep_track(&mut block, &mut outer);
-    finish(block, GUARDED, &outer, &inner, &List::default())
+    outer.call(step, libc::SYS_close_range, [PEER.into(), u32::MAX.into()]);
+    // The second process is in the command's cgroups and runs as its user, so the kernel may kill
+    // it for lack of memory, or other processes may. Then the first process inherits what it
+    // leaves.
+    become_subreaper(&mut block, &mut outer);
+    finish_namespaces(block, GUARDED, &outer, &inner, &SyscallList::default())
 }
 
 /// A user namespace, and nothing else.
-pub(crate) fn user_namespace() -> Filled {
-    let mut block = GroundBlock::ground();
-    let mut outer = List::default();
-    take_signals(&mut block, &mut outer);
+pub(crate) fn user_namespace() -> EncodedBlock {
+    let mut block = NamespaceBlock::namespaces();
+    let mut outer = SyscallList::default();
+    unblock_signals(&mut block, &mut outer);
     let step = block.step("a user namespace");
     outer.call(step, libc::SYS_unshare, [libc::CLONE_NEWUSER.into()]);
-    finish(block, ALONE, &outer, &List::default(), &List::default())
+    finish_namespaces(
+        block,
+        ONE_PROCESS,
+        &outer,
+        &SyscallList::default(),
+        &SyscallList::default(),
+    )
 }
 
-/// The helper starts with every signal held back.
-fn take_signals<Head: Plain>(block: &mut Block<Head>, list: &mut List) {
+/// The helper starts with every signal blocked.
+fn unblock_signals<Head: Plain>(block: &mut Block<Head>, list: &mut SyscallList) {
     let step = block.step("signals");
     let nothing = block.value(&0_u64);
     list.call(
@@ -147,22 +156,22 @@ fn take_signals<Head: Plain>(block: &mut Block<Head>, list: &mut List) {
     );
 }
 
-fn finish(
-    mut block: GroundBlock,
+fn finish_namespaces(
+    mut block: NamespaceBlock,
     processes: u64,
-    outer: &List,
-    inner: &List,
-    beside: &List,
-) -> Filled {
+    outer: &SyscallList,
+    inner: &SyscallList,
+    beside: &SyscallList,
+) -> EncodedBlock {
     let (outer, inner, beside) = (
-        block.script(outer),
-        block.script(inner),
-        block.script(beside),
+        block.program(outer),
+        block.program(inner),
+        block.program(beside),
     );
     let set = processors::allowed();
     let bytes: Vec<u8> = set.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let processors = [block.data(&bytes), set.len() as u64];
-    block.finish(|bytes| Ground {
+    block.finish(|bytes| NamespaceHead {
         bytes,
         processes,
         outer,
@@ -172,114 +181,107 @@ fn finish(
     })
 }
 
-/// A place in [`namespaces`].
-pub(crate) fn with_namespaces(room: &Room<'_>, view: &View) -> Filled {
-    let mut block = PlaceBlock::place(room.trees.len());
-    let mut list = List::default();
-    lay(&mut block, &mut list, room.plan, view, room.trees);
+/// A container in [`namespaces`].
+pub(crate) fn with_namespaces(inputs: &ContainerInputs<'_>, view: &View) -> EncodedBlock {
+    let mut block = ContainerBlock::container(inputs.trees.len());
+    let mut list = SyscallList::default();
+    write_mounts(&mut block, &mut list, inputs.plan, view, inputs.trees);
     let step = block.step("closing descriptors");
     list.call(
         step,
         libc::SYS_close_range,
-        [FURTHER.into(), u32::MAX.into(), 0.into()],
+        [FIRST_FREE.into(), u32::MAX.into()],
     );
-    if let Some((version, rules)) = &room.landlock {
+    if let Some((version, rules)) = &inputs.landlock {
         landlock::make(&mut block, &mut list, *version, rules);
     }
-    // As late as can be, and the filter, which takes the kernel a while, before the network must be complete.
+    // As late as possible; and the filter, which takes the kernel a while, before the network must
+    // be complete.
     network_namespace::enter(&mut block, &mut list);
     give_up_capabilities(&mut block, &mut list);
-    confine(&mut block, &mut list, room, Sockets::Namespace);
-    network_namespace::finish(&mut block, &mut list);
-    made(block, &list, false)
+    filter_system_calls(&mut block, &mut list, inputs, Sockets::Namespace);
+    network_namespace::wait_until_complete(&mut block, &mut list);
+    finish_container(block, &list, false)
 }
 
-/// A place without namespaces.
-pub(crate) fn without_namespaces(room: &Room<'_>) -> Filled {
-    let mut block = PlaceBlock::place(0);
-    let mut list = List::default();
-    if let Some((version, rules)) = &room.landlock {
-        // The rules first: whoever the command will be may not be able to reach all they are about.
+/// A container without namespaces.
+pub(crate) fn without_namespaces(inputs: &ContainerInputs<'_>) -> EncodedBlock {
+    let mut block = ContainerBlock::container(0);
+    let mut list = SyscallList::default();
+    if let Some((version, rules)) = &inputs.landlock {
+        // The rules first: the command's user may not be able to reach everything they name.
         landlock::make(&mut block, &mut list, *version, rules);
-        become_other(&mut block, &mut list, &room.identity);
+        become_other_user(&mut block, &mut list, &inputs.identity);
     }
-    keep_track(&mut block, &mut list);
-    confine(&mut block, &mut list, room, Sockets::None);
-    let is_scoped = room
+    become_subreaper(&mut block, &mut list);
+    filter_system_calls(&mut block, &mut list, inputs, Sockets::None);
+    let is_scoped = inputs
         .landlock
         .as_ref()
         .is_some_and(|(version, _)| landlock::keep_signals(&mut block, &mut list, *version));
-    made(block, &list, is_scoped)
+    finish_container(block, &list, is_scoped)
 }
 
-/// Orphans become the children of this process, and nobody of its user looks into it.
-fn keep_track<Head: Plain>(block: &mut Block<Head>, list: &mut List) {
+/// Makes this process inherit orphans, and closes it to other processes of its user.
+fn become_subreaper<Head: Plain>(block: &mut Block<Head>, list: &mut SyscallList) {
     let step = block.step("keeping track of descendants");
     list.call(
         step,
         libc::SYS_prctl,
-        [
-            libc::PR_SET_CHILD_SUBREAPER.into(),
-            1.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
+        [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into()],
     );
-    list.call(
-        step,
-        libc::SYS_prctl,
-        [
-            libc::PR_SET_DUMPABLE.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
-    );
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into()]);
 }
 
-/// A place in which nothing is made.
-pub(crate) fn nothing() -> Filled {
-    made(PlaceBlock::place(0), &List::default(), false)
+/// A container in which nothing is made.
+pub(crate) fn nothing() -> EncodedBlock {
+    finish_container(ContainerBlock::container(0), &SyscallList::default(), false)
 }
 
-fn made(mut block: PlaceBlock, list: &List, is_scoped: bool) -> Filled {
-    let make = block.script(list);
-    block.finish(|bytes| Place {
+fn finish_container(
+    mut block: ContainerBlock,
+    list: &SyscallList,
+    is_scoped: bool,
+) -> EncodedBlock {
+    let make = block.program(list);
+    block.finish(|bytes| ContainerHead {
         bytes,
         make,
         is_scoped: is_scoped.into(),
     })
 }
 
-/// What a process does in its place to become the command.
-pub(crate) fn command(parts: &Parts<'_>) -> Filled {
+/// What a process in the container does to become the command.
+pub(crate) fn command(spec: &CommandSpec<'_>) -> EncodedBlock {
     let mut block = CommandBlock::command();
-    let mut list = List::default();
-    become_command(&mut block, &mut list, parts);
-    let names = std::iter::once(parts.name)
-        .chain(parts.args.iter().map(OsString::as_os_str))
+    let mut list = SyscallList::default();
+    become_command(&mut block, &mut list, spec);
+    let names = std::iter::once(spec.name)
+        .chain(spec.args.iter().map(OsString::as_os_str))
         .map(OsStr::as_bytes);
-    let start = Start {
+    let start = CommandHead {
         bytes: 0,
-        command: block.script(&list),
-        program: block.path(parts.program),
+        command: block.program(&list),
+        program: block.path(spec.program),
         arguments: block.texts(names),
-        environment: block.texts(&parts.environment),
+        environment: block.texts(&spec.environment),
         start_step: block.step(START).into(),
-        time_left: u64::try_from(parts.time_left.as_nanos()).unwrap_or(u64::MAX),
+        time_left: u64::try_from(spec.time_left.as_nanos()).unwrap_or(u64::MAX),
     };
-    block.finish(|bytes| Start { bytes, ..start })
+    block.finish(|bytes| CommandHead { bytes, ..start })
 }
 
-fn become_other<Head: Plain>(block: &mut Block<Head>, list: &mut List, identity: &Identity) {
-    if identity.change == Change::None {
+fn become_other_user<Head: Plain>(
+    block: &mut Block<Head>,
+    list: &mut SyscallList,
+    identity: &Identity,
+) {
+    if identity.change == UserChange::None {
         return;
     }
     let step = block.step(BECOMING);
     let (uid, gid) = (identity.uid, identity.gid);
-    list.call(step, libc::SYS_setgroups, [0.into(), 0.into()]);
+    list.call(step, libc::SYS_setgroups, []);
     list.call(
         step,
         libc::SYS_setresgid,
@@ -292,7 +294,7 @@ fn become_other<Head: Plain>(block: &mut Block<Head>, list: &mut List, identity:
     );
 }
 
-fn map_user(block: &mut GroundBlock, list: &mut List, identity: &Identity) {
+fn map_user(block: &mut NamespaceBlock, list: &mut SyscallList, identity: &Identity) {
     let step = block.step("the user of the namespace");
     let (uid, gid) = (identity.uid, identity.gid);
     for (file, text) in [
@@ -303,40 +305,35 @@ fn map_user(block: &mut GroundBlock, list: &mut List, identity: &Identity) {
         let slot = block.slot();
         let (path, length, text) = (block.literal(file), text.len() as u64, block.text(text));
         let flags = libc::O_WRONLY.cast_unsigned() | CLOSE_ON_EXEC;
-        list.call_for(
+        list.call(
             step,
             libc::SYS_openat,
-            [libc::AT_FDCWD.into(), path.into(), flags.into(), 0.into()],
-            slot,
-        );
+            [libc::AT_FDCWD.into(), path.into(), flags.into()],
+        )
+        .save_in(slot);
         list.call(
             step,
             libc::SYS_write,
             [slot.into(), text.into(), length.into()],
         );
-        list.try_call(step, libc::SYS_close, [slot.into()]);
+        list.call(step, libc::SYS_close, [slot.into()]).may_fail();
     }
 }
 
-fn die_with_parent(step: u16, list: &mut List) {
+fn die_with_parent(step: u16, list: &mut SyscallList) {
     list.call(
         step,
         libc::SYS_prctl,
-        [
-            libc::PR_SET_PDEATHSIG.into(),
-            libc::SIGKILL.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
+        [libc::PR_SET_PDEATHSIG.into(), libc::SIGKILL.into()],
     );
 }
 
-/// No program that is started gets capabilities. The process itself keeps those it has, for as long as it makes the place.
-fn bound_capabilities(block: &mut GroundBlock, list: &mut List) {
+/// No program that is started gets capabilities. The process itself keeps its own while it makes
+/// the container.
+fn bound_capabilities(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let step = block.step("giving up capabilities");
     for capability in 0..=last_capability() {
-        // Where nobody knows how many there are: beyond the last one there is nothing to give up.
+        // If their number is unknown, there is nothing to give up beyond the last one.
         let args: [Arg; 5] = [
             libc::PR_CAPBSET_DROP.into(),
             capability.into(),
@@ -344,7 +341,8 @@ fn bound_capabilities(block: &mut GroundBlock, list: &mut List) {
             0.into(),
             0.into(),
         ];
-        list.call_unless(step, libc::SYS_prctl, args, libc::EINVAL);
+        list.call(step, libc::SYS_prctl, args)
+            .may_fail_with(libc::EINVAL);
     }
     list.call(
         step,
@@ -352,23 +350,14 @@ fn bound_capabilities(block: &mut GroundBlock, list: &mut List) {
         [
             libc::PR_CAP_AMBIENT.into(),
             libc::PR_CAP_AMBIENT_CLEAR_ALL.into(),
-            0.into(),
-            0.into(),
-            0.into(),
         ],
     );
-    // No user number gives capabilities back, and that is for good.
+    // No user ID regains capabilities, permanently.
     const LOCKED: u32 = 0x3 | 0xc | 0xc0;
     list.call(
         step,
         libc::SYS_prctl,
-        [
-            libc::PR_SET_SECUREBITS.into(),
-            LOCKED.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
+        [libc::PR_SET_SECUREBITS.into(), LOCKED.into()],
     );
 }
 
@@ -386,45 +375,35 @@ fn last_capability() -> u32 {
     *LAST.get_or_init(|| read().unwrap_or(MOST))
 }
 
-fn give_up_capabilities(block: &mut PlaceBlock, list: &mut List) {
+fn give_up_capabilities(block: &mut ContainerBlock, list: &mut SyscallList) {
     let step = block.step("giving up capabilities");
     const THIRD_VERSION: u64 = 0x2008_0522;
     let head = block.value(&THIRD_VERSION);
     let none = block.data(&[0; 24]);
     list.call(step, libc::SYS_capset, [head.into(), none.into()]);
-    list.call(
-        step,
-        libc::SYS_prctl,
-        [
-            libc::PR_SET_DUMPABLE.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
-    );
+    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into()]);
 }
 
-/// What holds for everything in the place: no new privileges, and the system call filter. Landlock's rules were made before, and the
-/// command is bound to them later: whoever watches over it stays outside of them.
-fn confine(block: &mut PlaceBlock, list: &mut List, room: &Room<'_>, sockets: Sockets) {
+/// Applies to everything in the container: no new privileges, and the system call filter. The
+/// Landlock ruleset exists already, and only the command is bound to it later: the process that
+/// watches it stays outside.
+fn filter_system_calls(
+    block: &mut ContainerBlock,
+    list: &mut SyscallList,
+    inputs: &ContainerInputs<'_>,
+    sockets: Sockets,
+) {
     let step = block.step("no new privileges");
     list.call(
         step,
         libc::SYS_prctl,
-        [
-            libc::PR_SET_NO_NEW_PRIVS.into(),
-            1.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ],
+        [libc::PR_SET_NO_NEW_PRIVS.into(), 1.into()],
     );
-    if room.landlock.is_none() {
+    if inputs.landlock.is_none() {
         return;
     }
     let step = block.step("the system call filter");
-    let code = filter(sockets, &room.plan.programs);
+    let code = filter(sockets, &inputs.plan.programs);
     let count = code.len() as u64 / 8;
     let code = block.data(code);
     let program = block.value(&[count, code]);
@@ -436,7 +415,7 @@ fn confine(block: &mut PlaceBlock, list: &mut List, room: &Room<'_>, sockets: So
     );
 }
 
-fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) {
+fn become_command(block: &mut CommandBlock, list: &mut SyscallList, spec: &CommandSpec<'_>) {
     let step = block.step("a session of its own");
     let nothing = block.value(&0_u64);
     list.call(
@@ -447,28 +426,30 @@ fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) 
     list.call(step, libc::SYS_setsid, []);
     die_with_parent(step, list);
     list.call(step, libc::SYS_umask, [0o022.into()]);
-    if let Some(priority) = parts.priority {
-        list.try_call(
+    if let Some(priority) = spec.priority {
+        list.call(
             step,
             libc::SYS_setpriority,
             [libc::PRIO_PROCESS.into(), 0.into(), priority.into()],
-        );
+        )
+        .may_fail();
     }
-    if let Some(class) = parts.class {
-        list.try_call(
+    if let Some(class) = spec.class {
+        list.call(
             step,
             libc::SYS_sched_setscheduler,
             [0.into(), class.into(), nothing.into()],
-        );
+        )
+        .may_fail();
     }
-    if let Some(profile) = &parts.profile {
+    if let Some(profile) = &spec.profile {
         write_profile(block, list, profile);
     }
     let step = block.step("the folder to start in");
-    let folder = block.path(parts.folder);
+    let folder = block.path(spec.folder);
     list.call(step, libc::SYS_chdir, [folder.into()]);
-    limit(block, list, parts.limits, parts.held, parts.others);
-    if parts.is_ruled {
+    limit(block, list, spec.limits, spec.memory, spec.others);
+    if spec.is_ruled {
         landlock::restrict(block, list);
     }
     let step = block.step("closing descriptors");
@@ -480,16 +461,16 @@ fn become_command(block: &mut CommandBlock, list: &mut List, parts: &Parts<'_>) 
     );
 }
 
-fn write_profile(block: &mut CommandBlock, list: &mut List, text: &str) {
+fn write_profile(block: &mut CommandBlock, list: &mut SyscallList, text: &str) {
     let step = block.step("a profile for login shells");
     let (file, length) = (
-        block.path(&Path::new(PRIVATE).join(PROFILE)),
+        block.path(&Path::new(PRIVATE_HOME).join(PROFILE)),
         text.len() as u64,
     );
     let (text, slot) = (block.text(text), block.slot());
     let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL).cast_unsigned() | CLOSE_ON_EXEC;
-    // Whatever is wrong with the home, a command that needs no profile runs without one.
-    list.try_call_for(
+    // If something is wrong with the home, a command that needs no profile still runs.
+    list.call(
         step,
         libc::SYS_openat,
         [
@@ -498,17 +479,19 @@ fn write_profile(block: &mut CommandBlock, list: &mut List, text: &str) {
             flags.into(),
             0o644.into(),
         ],
-        slot,
-    );
-    list.try_call(
+    )
+    .may_fail()
+    .save_in(slot);
+    list.call(
         step,
         libc::SYS_write,
         [slot.into(), text.into(), length.into()],
-    );
-    list.try_call(step, libc::SYS_close, [slot.into()]);
+    )
+    .may_fail();
+    list.call(step, libc::SYS_close, [slot.into()]).may_fail();
 }
 
-/// There are four filters; each is made once.
+/// There are four filters; each is built once.
 fn filter(sockets: Sockets, programs: &Programs) -> &'static [u8] {
     static MADE: [OnceLock<Vec<u8>>; 4] = [const { OnceLock::new() }; 4];
     let memory = if *programs == Programs::Any {

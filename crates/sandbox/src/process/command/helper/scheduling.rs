@@ -1,80 +1,80 @@
-//! When the helper has its turn.
+//! When the helper is scheduled.
 //!
-//! It has to run in time to end what keeps every processor busy, and hardly runs otherwise. So it asks for turns that are short, which is what
-//! the kernel gives early, whoever asks; as root it also comes before others. What it starts has turns like everybody's.
+//! It must run in time to end a command that keeps every processor busy, and hardly runs otherwise.
+//! So it asks for short time slices, which the kernel schedules early for any user; as root it also
+//! gets a higher priority. What it starts is scheduled normally.
 
-use super::block::{Block, List, Plain};
-use crate::process::command::files::identity::{Change, Identity};
+use super::block::{Block, Plain, SyscallList};
+use crate::process::command::files::identity::{Identity, UserChange};
 
-/// The longest the helper wants to run at a time, in nanoseconds: the shortest the kernel knows.
-const SHORT: u64 = 100_000;
-const FIRST_OF_ALL: i32 = -20;
+/// The longest time slice the helper wants, in nanoseconds: the shortest the kernel offers.
+const SLICE_NANOS: u64 = 100_000;
+const HIGHEST_PRIORITY: i32 = -20;
 
-/// Whether what a process starts has turns like its own.
+/// Whether children are scheduled like their parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Children {
-    Alike,
-    Ordinary,
+pub(crate) enum ChildScheduling {
+    Same,
+    Normal,
 }
 
-/// The priority of this thread, which a helper starts with.
-pub(crate) fn own() -> i32 {
+/// The priority of this thread, with which a helper starts.
+pub(crate) fn own_priority() -> i32 {
     rustix::process::getpriority_process(None).unwrap_or(0)
 }
 
-/// The class of this thread, where it is one that comes after others: what a command is started with shall hold for it, too.
-pub(crate) fn patient() -> Option<i32> {
-    // SAFETY: it only asks.
+/// The scheduling class of this thread, if it is a background class, which a command should
+/// inherit.
+pub(crate) fn background_class() -> Option<i32> {
+    // SAFETY: it only reads.
     let class = unsafe { libc::sched_getscheduler(0) };
     [libc::SCHED_BATCH, libc::SCHED_IDLE]
         .contains(&class)
         .then_some(class)
 }
 
-/// Asks for such turns for a helper that was just started.
-pub(crate) fn give(helper: libc::pid_t) {
-    let wanted = wanted(own(), Children::Alike);
-    // SAFETY: what is wanted is as long as it says.
-    unsafe { libc::syscall(libc::SYS_sched_setattr, helper, &raw const wanted, 0) };
+/// Requests short slices for a helper that was just started.
+pub(crate) fn request_short_slices(helper: libc::pid_t) {
+    let attributes = attributes(own_priority(), ChildScheduling::Same);
+    // SAFETY: the attributes have the length that they state.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, helper, &raw const attributes, 0) };
 }
 
-fn wanted(priority: i32, children: Children) -> [u64; 7] {
+fn attributes(priority: i32, children: ChildScheduling) -> [u64; 7] {
     const BYTES: u64 = 56;
     const RESET_ON_FORK: u64 = 1;
-    let flags = if children == Children::Ordinary {
+    let flags = if children == ChildScheduling::Normal {
         RESET_ON_FORK
     } else {
         0
     };
-    // Size and policy, flags, the priorities of two kinds of policy, the length of a turn, and what is of no matter here.
+    // Size and policy, flags, the priorities of two policies, the time slice, and unused fields.
     [
         BYTES,
         flags,
         u64::from(priority.cast_unsigned()),
-        SHORT,
+        SLICE_NANOS,
         0,
         0,
         0,
     ]
 }
 
-/// Writes the operation that asks for such turns. Kernels before 6.12 know none, and a helper that gets none does without.
-pub(crate) fn early<Head: Plain>(
+/// Writes the operation that requests short slices. Kernels before 6.12 do not offer them, and the
+/// helper does without.
+pub(crate) fn write_short_slices<Head: Plain>(
     block: &mut Block<Head>,
-    list: &mut List,
+    list: &mut SyscallList,
     identity: &Identity,
-    children: Children,
+    children: ChildScheduling,
 ) {
     let step = block.step("a turn in time");
-    let priority = if identity.change == Change::None {
-        own()
+    let priority = if identity.change == UserChange::None {
+        own_priority()
     } else {
-        FIRST_OF_ALL
+        HIGHEST_PRIORITY
     };
-    let wanted = block.value(&wanted(priority, children));
-    list.try_call(
-        step,
-        libc::SYS_sched_setattr,
-        [0.into(), wanted.into(), 0.into()],
-    );
+    let attributes = block.value(&attributes(priority, children));
+    list.call(step, libc::SYS_sched_setattr, [0.into(), attributes.into()])
+        .may_fail();
 }

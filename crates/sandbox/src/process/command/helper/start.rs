@@ -1,18 +1,18 @@
-//! Starting the helper, and being sure that it ends.
+//! Starting the helper, and making sure that it ends.
 
-use super::block::Filled;
+use super::block::EncodedBlock;
 use super::layout::{
-    BESIDE, BLOCK, COMMAND, CONTROL, DOORS, FAILED, MOST_PASSED, OWN_PROCESS, PLACE, PLACE_AHEAD,
-    STATUS,
+    BLOCK, CGROUPS, COMMAND, CONTAINER, CONTAINER_AHEAD, CONTROL, FAILED, HelperReport,
+    MOST_PASSED, OWN_PROCESS, PEER, STATUS,
 };
 use super::processors;
 use super::scheduling;
-use crate::process::child::{Started, kept, null};
-use crate::process::clone_vm::{Left, branch};
+use crate::process::child::{ChildProcess, null, opened_once, wait_readable};
+use crate::process::clone_vm::{LaunchMemory, clone_vm};
 use crate::process::command::SandboxError;
 use crate::process::sys::begin_elsewhere;
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
     sendmsg, socketpair,
@@ -20,7 +20,7 @@ use rustix::net::{
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use std::fs::{File, OpenOptions};
-use std::io::{self, IoSlice, Write as _};
+use std::io::{self, IoSlice, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -32,33 +32,34 @@ static HELPER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/helper"));
 /// A running helper. Dropping it ends everything it started.
 #[derive(Debug)]
 pub(crate) struct Helper {
-    pub(crate) process: Started,
-    /// Closed to make an end; `None` once it was.
+    pub(crate) process: ChildProcess,
+    /// Closing it ends the helper; `None` once closed.
     pub(crate) control: Option<OwnedFd>,
     pub(crate) status: File,
     /// What it may use until it executes its program.
-    left: Option<Left>,
+    launch_memory: Option<LaunchMemory>,
     is_reaped: bool,
 }
 
-/// Whether the helper says so when a place is made: that wakes whoever listens.
+/// Whether the helper reports that a container is ready, which wakes its listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Made {
-    Said,
-    Unsaid,
+pub(crate) enum ReadyReport {
+    Wanted,
+    Unwanted,
 }
 
 /// The streams of a command.
-pub(crate) struct Streams {
+pub(crate) struct CommandStreams {
     pub(crate) stdin: OwnedFd,
     pub(crate) stdout: OwnedFd,
     pub(crate) stderr: OwnedFd,
 }
 
 impl Helper {
-    /// Starts the helper on the block of namespaces, and does not wait for it. It waits in them for a place.
-    pub(crate) fn start(ground: &Filled) -> Result<Self, SandboxError> {
-        let memory = memory_of(ground)?;
+    /// Starts the helper with its namespaces' block, without waiting for it. It waits in the
+    /// namespaces for a container.
+    pub(crate) fn start(namespaces: &EncodedBlock) -> Result<Self, SandboxError> {
+        let memory = memory_of(namespaces)?;
         let (control, theirs) = socketpair(
             AddressFamily::UNIX,
             SocketType::SEQPACKET,
@@ -69,7 +70,7 @@ impl Helper {
         let (status, reports) =
             pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"))?;
         let null = null().map_err(SandboxError::step("/dev/null"))?.as_fd();
-        // The program comes last: all that is not passed is closed before it is executed.
+        // The program comes last: descriptors that are not passed are closed before it is executed.
         let given = [
             null,
             null,
@@ -81,43 +82,48 @@ impl Helper {
         ];
         const {
             assert!(
-                BLOCK == 3 && CONTROL == 4 && STATUS == 5 && BESIDE == 6,
+                BLOCK == 3 && CONTROL == 4 && STATUS == 5 && PEER == 6,
                 "the order above"
             )
         };
-        let (process, left) = branch(c"/proc/self/fd/6", &given, STATUS, [FAILED, OWN_PROCESS, 0])
-            .map_err(SandboxError::step("starting the helper"))?;
-        scheduling::give(process.pid);
+        let (process, launch_memory) =
+            clone_vm(c"/proc/self/fd/6", &given, STATUS, [FAILED, OWN_PROCESS, 0])
+                .map_err(SandboxError::step("starting the helper"))?;
+        scheduling::request_short_slices(process.pid);
         begin_elsewhere(process.pid.into(), &processors::allowed());
         Ok(Self {
             process,
             control: Some(control),
             status: File::from(status),
-            left: Some(left),
+            launch_memory: Some(launch_memory),
             is_reaped: false,
         })
     }
 
-    /// Has the helper make a place, out of these trees.
-    pub(crate) fn place(
+    /// Has the helper make a container from these trees.
+    pub(crate) fn make_container(
         &self,
-        place: &Filled,
+        container: &EncodedBlock,
         trees: &[OwnedFd],
-        made: Made,
+        report: ReadyReport,
     ) -> Result<(), SandboxError> {
-        let memory = memory_of(place)?;
+        let memory = memory_of(container)?;
         let passed: Vec<BorrowedFd<'_>> = std::iter::once(memory.as_fd())
             .chain(trees.iter().map(AsFd::as_fd))
             .collect();
-        let kind = match made {
-            Made::Unsaid => PLACE,
-            Made::Said => PLACE_AHEAD,
+        let kind = match report {
+            ReadyReport::Unwanted => CONTAINER,
+            ReadyReport::Wanted => CONTAINER_AHEAD,
         };
         self.pass(kind, &passed)
     }
 
-    /// Has the helper start the command, once it is ready.
-    pub(crate) fn command(&self, command: &Filled, streams: &Streams) -> Result<(), SandboxError> {
+    /// Has the helper start the command, once the container is ready.
+    pub(crate) fn start_command(
+        &self,
+        command: &EncodedBlock,
+        streams: &CommandStreams,
+    ) -> Result<(), SandboxError> {
         let memory = memory_of(command)?;
         self.pass(
             COMMAND,
@@ -130,26 +136,27 @@ impl Helper {
         )
     }
 
-    /// Has the helper enter control groups, before it makes the place.
-    pub(crate) fn enter(&self, doors: &[File]) -> Result<(), SandboxError> {
+    /// Has the helper enter cgroups before it makes the container.
+    pub(crate) fn enter_cgroups(&self, doors: &[File]) -> Result<(), SandboxError> {
         let doors: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
         if doors.is_empty() {
             Ok(())
         } else {
-            self.pass(DOORS, &doors)
+            self.pass(CGROUPS, &doors)
         }
     }
 
     fn pass(&self, kind: u8, passed: &[BorrowedFd<'_>]) -> Result<(), SandboxError> {
         let told = match self.send(kind, passed) {
-            // Its user has too many descriptors on their way, more than a command can have there alone: limits are told apart for that.
+            // Its user has too many descriptors in flight, more than a command alone can have: that
+            // is why their limits differ.
             Err(Errno::TOOMANYREFS) if raise_limit() => self.send(kind, passed),
             told => told,
         };
         match told {
-            // A helper that failed has said why, and that is read by whoever waits for it.
+            // A helper that failed has reported why, and its watcher reads that.
             Ok(()) | Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => Ok(()),
-            // One that works would wait in vain.
+            // A working helper would wait in vain.
             Err(cause) => Err(SandboxError::step("what the helper is told")(
                 io::Error::from(cause),
             )),
@@ -172,32 +179,33 @@ impl Helper {
         .map(|_| ())
     }
 
-    /// Asks the helper to end everything and itself. It does so at once, so this is the way that leaves nobody behind.
-    pub(crate) fn end(&mut self) {
+    /// Asks the helper to kill everything and exit. It does so at once, and leaves no process
+    /// behind.
+    pub(crate) fn stop(&mut self) {
         self.control = None;
     }
 
-    /// Ends everything, and waits for it, for a moment at most: there is no command that could be in its way.
-    pub(crate) fn end_and_wait(&mut self) {
+    /// Ends everything, and waits for it for a moment at most: no command can delay it.
+    pub(crate) fn stop_and_wait(&mut self) {
         const MOMENT: Duration = Duration::from_millis(200);
-        self.end();
+        self.stop();
         self.process.wait(MOMENT);
         self.reap();
     }
 
-    /// Ends the helper itself; for one that does not answer.
+    /// Kills the helper itself, if it does not answer.
     pub(crate) fn kill(&self) {
         self.process.signal(Signal::KILL);
     }
 
-    /// Collects the helper when it has ended.
+    /// Reaps the helper if it has ended.
     pub(crate) fn reap(&mut self) -> bool {
         self.is_reaped = self.is_reaped || self.process.collect().is_some();
         if self.is_reaped
-            && let Some(left) = self.left.take()
+            && let Some(launch_memory) = self.launch_memory.take()
         {
             // SAFETY: the process is gone.
-            unsafe { left.free() };
+            unsafe { launch_memory.free() };
         }
         self.is_reaped
     }
@@ -211,35 +219,63 @@ impl Helper {
     }
 }
 
+impl Helper {
+    /// The next report; `None` if there are no more, an error if there is none for this long.
+    pub(crate) fn next_report(&mut self, time: Duration) -> io::Result<Option<HelperReport>> {
+        if !retry_on_intr(|| wait_readable(&self.status, time))? {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut bytes = [0; size_of::<HelperReport>()];
+        let is_read = self.status.read_exact(&mut bytes).is_ok();
+        Ok(is_read.then(|| HelperReport::from_bytes(&bytes)))
+    }
+}
+
+impl HelperReport {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        let number = |at: usize| {
+            let bytes = bytes.get(4 * at..4 * at + 4);
+            bytes.map_or(0, |four| {
+                u32::from_ne_bytes([four[0], four[1], four[2], four[3]])
+            })
+        };
+        Self {
+            kind: number(0),
+            first: number(1),
+            second: number(2),
+        }
+    }
+}
+
 impl Drop for Helper {
     fn drop(&mut self) {
-        self.end();
+        self.stop();
         if self.reap() {
             return;
         }
-        // Somebody gave up waiting. It still ends, and is collected, but nobody is kept.
+        // The caller gave up waiting. The helper still ends, and another thread reaps it.
         let Ok(pidfd) = self.process.pidfd.try_clone() else {
             return;
         };
-        let process = Started {
+        let process = ChildProcess {
             pid: self.process.pid,
             pidfd,
         };
-        let left = self.left.take();
+        let launch_memory = self.launch_memory.take();
         let wait = move || {
             while process.collect().is_none() {
                 process.wait(Duration::MAX);
             }
-            if let Some(left) = left {
+            if let Some(launch_memory) = launch_memory {
                 // SAFETY: the process is gone.
-                unsafe { left.free() };
+                unsafe { launch_memory.free() };
             }
         };
         let _ = std::thread::Builder::new().name("reap".into()).spawn(wait);
     }
 }
 
-/// Lets this process have as many descriptors as it may; says whether that is more than it had.
+/// Raises the descriptor limit of this process to its maximum; returns whether that helps.
 fn raise_limit() -> bool {
     let now = getrlimit(Resource::Nofile);
     let is_less = now
@@ -257,7 +293,7 @@ fn raise_limit() -> bool {
 }
 
 /// A block as a file that the helper can map.
-fn memory_of(block: &Filled) -> Result<File, SandboxError> {
+fn memory_of(block: &EncodedBlock) -> Result<File, SandboxError> {
     let mut memory = File::from(
         memfd_create("block", MemfdFlags::CLOEXEC)
             .map_err(SandboxError::step("memory for the helper"))?,
@@ -268,14 +304,14 @@ fn memory_of(block: &Filled) -> Result<File, SandboxError> {
     Ok(memory)
 }
 
-/// The helper as a file that can be executed.
+/// The helper as an executable file.
 fn program() -> Result<&'static File, SandboxError> {
     static PROGRAM: OnceLock<Result<File, i32>> = OnceLock::new();
-    kept(&PROGRAM, make_program).map_err(SandboxError::step("the helper's program"))
+    opened_once(&PROGRAM, make_program).map_err(SandboxError::step("the helper's program"))
 }
 
 fn make_program() -> io::Result<File> {
-    // Older kernels do not know the flag, and need none.
+    // Older kernels do not know the flag, and do not need it.
     const EXECUTABLE: MemfdFlags = MemfdFlags::from_bits_retain(0x10);
     let memory = memfd_create("harness-helper", MemfdFlags::CLOEXEC | EXECUTABLE)
         .or_else(|_| memfd_create("harness-helper", MemfdFlags::CLOEXEC))?;

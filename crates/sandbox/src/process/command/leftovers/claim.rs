@@ -1,7 +1,7 @@
-//! Folders that one harness uses, and what is left of one that was killed.
+//! Folders that one harness uses, and those that a killed one left.
 //!
-//! A lock says that a folder is in use. The kernel takes it away when its process ends, however that ends, and it means the same to processes
-//! that cannot see each other, as in two containers.
+//! A lock marks a folder as in use. The kernel releases it when its process ends, however that
+//! ends, and it works between processes that cannot see each other, as in two containers.
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use std::fs::{self, File};
@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const PREFIX: &str = "harness-call-";
 
-/// A name that nothing else has, unless somebody wants it so.
-pub(crate) fn name() -> String {
+/// A name that is unique unless another process wants a clash.
+pub(crate) fn unique_name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!(
         "{PREFIX}{}-{}",
@@ -21,19 +21,20 @@ pub(crate) fn name() -> String {
     )
 }
 
-/// Claims a folder of this user's for as long as the answer lives; `None` when somebody else has it, or it is no such folder.
+/// Claims a folder of this user until the result is dropped; `None` if another harness uses it, or
+/// it is not such a folder.
 pub(crate) fn claim(folder: &Path) -> Option<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let claimed = File::from(open(folder, flags, Mode::empty()).ok()?);
     flock(&claimed, FlockOperation::NonBlockingLockExclusive).ok()?;
     let facts = claimed.metadata().ok()?;
-    // Whoever had it may have removed it in the meantime, and it may be another one by now.
+    // Its last owner may have removed it meanwhile, and it may be another one by now.
     let now = fs::symlink_metadata(folder).ok()?;
     let is_same = (facts.dev(), facts.ino()) == (now.dev(), now.ino());
     (is_same && facts.uid() == rustix::process::geteuid().as_raw()).then_some(claimed)
 }
 
-/// The folders in `parent` that a harness of this user's made and that nobody uses any more, claimed.
+/// The folders in `parent` that a harness of this user made and no harness uses any more, claimed.
 pub(crate) fn abandoned(parent: &Path) -> Vec<(PathBuf, File)> {
     let named = fs::read_dir(parent)
         .into_iter()
@@ -45,7 +46,7 @@ pub(crate) fn abandoned(parent: &Path) -> Vec<(PathBuf, File)> {
         .collect()
 }
 
-/// Whether [`name`] could have given this.
+/// Whether [`unique_name`] could have returned this.
 fn is_ours(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let numbers = name
@@ -84,6 +85,6 @@ mod tests {
         assert_eq!(found(), [at("harness-call-1-0")]);
         drop(used);
         assert_eq!(found().len(), 2);
-        assert!(is_ours(&name()));
+        assert!(is_ours(&unique_name()));
     }
 }

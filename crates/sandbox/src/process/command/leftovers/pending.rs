@@ -1,7 +1,9 @@
-//! What calls leave on the machine while they run, folders and control groups, and seeing to it that it is gone when the program ends.
+//! What calls leave on the machine while they run, folders and cgroups, and removing it before the
+//! program ends.
 
 use super::scratch;
-use crate::process::child::{Started, null};
+use crate::lock::lock;
+use crate::process::child::{ChildProcess, null};
 use crate::process::command::limits::cgroup::Cgroups;
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -15,81 +17,84 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-static TRACES: Mutex<Traces> = Mutex::new(Traces {
-    is_last: false,
+static LEFTOVERS: Mutex<Leftovers> = Mutex::new(Leftovers {
+    is_last_call: false,
     next: 0,
     left: BTreeMap::new(),
 });
 static FEWER: Condvar = Condvar::new();
 
-struct Traces {
-    is_last: bool,
+struct Leftovers {
+    is_last_call: bool,
     next: u64,
-    left: BTreeMap<u64, Option<Folder>>,
+    left: BTreeMap<u64, Option<LeftoverFolder>>,
 }
 
 /// A folder, and the claim to it.
 #[derive(Clone, Debug)]
-pub(crate) struct Folder {
+pub(crate) struct LeftoverFolder {
     pub(crate) path: PathBuf,
     pub(crate) claimed: Arc<File>,
 }
 
-/// Something exists for as long as this does.
+/// Exists as long as the thing it stands for.
 #[derive(Debug)]
-pub(crate) struct Trace(u64);
+pub(crate) struct Leftover(u64);
 
-impl Trace {
-    /// A folder is removed by somebody else where there is no time; what is none is removed in no time.
-    pub(crate) fn of(folder: Option<Folder>) -> Self {
-        let mut traces = traces();
-        traces.next += 1;
-        let number = traces.next;
-        traces.left.insert(number, folder);
+impl Leftover {
+    /// A folder is handed to another process if time runs out; anything else is removed
+    /// immediately.
+    pub(crate) fn of(folder: Option<LeftoverFolder>) -> Self {
+        let mut leftovers = leftovers();
+        leftovers.next += 1;
+        let number = leftovers.next;
+        leftovers.left.insert(number, folder);
         Self(number)
     }
 }
 
-impl Drop for Trace {
+impl Drop for Leftover {
     fn drop(&mut self) {
-        traces().left.remove(&self.0);
+        leftovers().left.remove(&self.0);
         FEWER.notify_all();
     }
 }
 
-fn traces() -> MutexGuard<'static, Traces> {
-    TRACES.lock().unwrap_or_else(PoisonError::into_inner)
+fn leftovers() -> MutexGuard<'static, Leftovers> {
+    lock(&LEFTOVERS)
 }
 
-/// Says that the call that comes now is the program's last: nothing is made ahead for another.
-pub fn last_call() {
-    traces().is_last = true;
+/// Announces that the next call is the program's last: no container is made ahead after it.
+pub fn announce_last_call() {
+    leftovers().is_last_call = true;
 }
 
-/// Whether somebody said so.
-pub(crate) fn is_last() -> bool {
-    traces().is_last
+/// Whether the last call was announced.
+pub(crate) fn is_last_call() -> bool {
+    leftovers().is_last_call
 }
 
-/// For a program that is about to end: waits until nothing is left of its calls, but not longer than this. Folders that hold so much that it takes
-/// longer are handed to a process that removes them when this one is gone.
-pub fn settle(most: Duration) {
-    let mut traces = traces();
-    traces.is_last = true;
-    let (traces, _) = FEWER
-        .wait_timeout_while(traces, most, |traces| !traces.left.is_empty())
+/// For a program that is about to exit: waits until its calls have left nothing, but at most this
+/// long. Another process removes the folders that take longer.
+pub fn wait_for_cleanup(most: Duration) {
+    let mut leftovers = leftovers();
+    leftovers.is_last_call = true;
+    let (leftovers, _) = FEWER
+        .wait_timeout_while(leftovers, most, |leftovers| !leftovers.left.is_empty())
         .unwrap_or_else(PoisonError::into_inner);
-    for folder in traces.left.values().flatten() {
-        // Where nobody can be started it is the next harness that removes it.
-        let _ = hand_over(folder);
+    for folder in leftovers.left.values().flatten() {
+        // If it cannot be started, the next harness removes the folder.
+        let _ = spawn_remover(folder);
     }
 }
 
-/// Starts a process that removes a folder, and has the claim to it until it is done.
-pub(crate) fn hand_over(Folder { path, claimed }: &Folder) -> io::Result<Started> {
+/// Starts a process that removes a folder, and holds the claim to it until it is done.
+pub(crate) fn spawn_remover(
+    LeftoverFolder { path, claimed }: &LeftoverFolder,
+) -> io::Result<ChildProcess> {
     let (null, path) = (null()?.as_fd(), CString::new(path.as_os_str().as_bytes())?);
     let start = |program| {
-        Started::new(
+        ChildProcess::new(
             program,
             &[c"rm", c"-rf", c"--", &path],
             &[null, null, null, claimed.as_fd()],
@@ -98,7 +103,7 @@ pub(crate) fn hand_over(Folder { path, claimed }: &Folder) -> io::Result<Started
     start(c"/bin/rm").or_else(|_| start(c"/usr/bin/rm"))
 }
 
-/// Removes what a harness left that was killed, beside whatever this one does: however much that is, no call waits for it.
+/// Removes what a killed harness left, in the background: no call waits for it.
 pub(crate) fn remove_stale(cgroups: &Cgroups) {
     static IS_BUSY: AtomicBool = AtomicBool::new(false);
     if IS_BUSY.swap(true, Ordering::Relaxed) {
@@ -121,9 +126,9 @@ pub(crate) fn remove_stale(cgroups: &Cgroups) {
     }
 }
 
-/// Removes a folder that somebody left, by a process of its own, so that it goes on when this one ends.
-pub(crate) fn remove(folder: &Folder) {
-    let Ok(remover) = hand_over(folder) else {
+/// Removes an abandoned folder in a process of its own, which continues if this one ends.
+pub(crate) fn remove(folder: &LeftoverFolder) {
+    let Ok(remover) = spawn_remover(folder) else {
         let _ = std::fs::remove_dir_all(Path::new(&folder.path));
         return;
     };

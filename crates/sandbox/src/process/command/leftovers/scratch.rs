@@ -1,7 +1,7 @@
-//! The private folder for temporary files where no file system can be mounted for it.
+//! The private folder for temporary files, if no file system can be mounted for it.
 
-use super::claim::{abandoned, claim, name};
-use super::pending::{self, Folder, Trace};
+use super::claim::{abandoned, claim, unique_name};
+use super::pending::{self, Leftover, LeftoverFolder};
 use crate::process::command::SandboxError;
 use crate::process::command::files::identity::Identity;
 use std::fs;
@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a login shell reads in its home after the machine's `/etc/profile`.
+/// What a login shell reads in its home after `/etc/profile`.
 pub(crate) const PROFILE: &str = ".profile";
 /// The command's folder in the harness's.
 const INNER: &str = "tmp";
@@ -18,16 +18,16 @@ const INNER: &str = "tmp";
 /// A folder that only one command uses; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    /// The harness's own, so that nobody else can put something in its place.
+    /// The harness's own, so that no other process can replace what is in it.
     outer: PathBuf,
     /// The command's.
     inner: PathBuf,
     /// Until it is removed.
-    _trace: Trace,
+    _leftover: Leftover,
 }
 
 impl Scratch {
-    /// With this text as its `.profile`, for login shells that take the folder for their home.
+    /// Writes this text as its `.profile`, for login shells that use the folder as their home.
     pub(crate) fn new(identity: &Identity, profile: Option<&str>) -> Result<Self, SandboxError> {
         Self::make(identity, profile).map_err(SandboxError::step("a private temporary folder"))
     }
@@ -35,24 +35,24 @@ impl Scratch {
     fn make(identity: &Identity, profile: Option<&str>) -> io::Result<Self> {
         let base = fs::canonicalize(std::env::temp_dir())?;
         loop {
-            let outer = base.join(name());
+            let outer = base.join(unique_name());
             match fs::DirBuilder::new().mode(0o711).create(&outer) {
                 Ok(()) => {}
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(cause) => return Err(cause),
             }
-            // Another harness may have met it before it was claimed.
+            // Another harness may have found it before it was claimed.
             let Some(claimed) = claim(&outer) else {
                 continue;
             };
-            let folder = Folder {
+            let folder = LeftoverFolder {
                 path: outer.clone(),
                 claimed: Arc::new(claimed),
             };
             let scratch = Self {
                 inner: outer.join(INNER),
                 outer,
-                _trace: Trace::of(Some(folder)),
+                _leftover: Leftover::of(Some(folder)),
             };
             fs::DirBuilder::new().mode(0o700).create(&scratch.inner)?;
             if let Some(text) = profile {
@@ -70,11 +70,11 @@ impl Scratch {
     }
 }
 
-/// Removes the folders of a harness that was killed.
+/// Removes the folders of a killed harness.
 pub(crate) fn remove_stale() {
     for (path, claimed) in abandoned(&std::env::temp_dir()) {
         if !is_removed(&path, &path.join(INNER)) {
-            pending::remove(&Folder {
+            pending::remove(&LeftoverFolder {
                 path,
                 claimed: Arc::new(claimed),
             });

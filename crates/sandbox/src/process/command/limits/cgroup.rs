@@ -1,32 +1,34 @@
-//! Control groups, which hold a limit for all processes of a command together.
+//! Cgroups, which limit all processes of a command together.
 
+use crate::lock::lock;
 use crate::plan::Limits;
-use crate::process::command::leftovers::claim::{abandoned, claim, name};
-use crate::process::command::leftovers::pending::Trace;
+use crate::process::command::leftovers::claim::{abandoned, claim, unique_name};
+use crate::process::command::leftovers::pending::Leftover;
 use crate::tier::Mechanism;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Where this process may make groups, per kind of limit.
+/// Where this process may create groups, per kind of limit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cgroups {
     memory: Option<PathBuf>,
     processes: Option<PathBuf>,
     cpu: Option<PathBuf>,
     unified: Option<PathBuf>,
-    /// Left empty by earlier commands, for later ones: making and removing groups takes a third as long as starting a program.
-    idle: Arc<Mutex<Vec<Folders>>>,
+    /// Left by earlier commands for later ones: making and removing groups takes a third as long as
+    /// starting a program.
+    idle: Arc<Mutex<Vec<GroupFolders>>>,
 }
 
 const MOST_IDLE: usize = 4;
 const MOUNT: &str = "/sys/fs/cgroup";
 
 impl Cgroups {
-    /// Looks where groups can be made, by making one.
+    /// Finds where groups can be created, by creating one.
     pub(crate) fn find() -> Self {
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mut found = Self::default();
@@ -65,7 +67,7 @@ impl Cgroups {
         found
     }
 
-    /// Where groups are made.
+    /// Where groups are created.
     pub(crate) fn places(&self) -> Vec<PathBuf> {
         [&self.memory, &self.processes, &self.cpu, &self.unified]
             .into_iter()
@@ -90,26 +92,26 @@ impl Cgroups {
         }
     }
 
-    /// The groups of one command. What cannot be made is left to the limits of each process.
+    /// The groups of one command. What they cannot limit is left to resource limits.
     pub(crate) fn make(&self, limits: &Limits) -> Group {
-        let bounds = Bounds {
+        let group_limits = GroupLimits {
             memory: limits.memory_bytes,
             processes: limits.processes.saturating_add(1),
         };
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those of another plan are given this one's bounds, which takes a fifth as long as making new ones.
-        let is_whole = |folders: &Folders| {
+        let mut idle = lock(&self.idle);
+        // Groups of another plan get new limits, which takes a fifth as long as making new groups.
+        let is_whole = |folders: &GroupFolders| {
             folders.memory == self.memory() && folders.processes == self.processes()
         };
         let at = idle
             .iter()
-            .position(|folders| folders.bounds == bounds)
+            .position(|folders| folders.group_limits == group_limits)
             .or_else(|| idle.iter().position(is_whole));
         let folders = at.map(|at| idle.remove(at));
         drop(idle);
         let folders = folders
-            .and_then(|folders| folders.bounded(bounds))
-            .unwrap_or_else(|| self.make_folders(bounds));
+            .and_then(|folders| folders.bounded(group_limits))
+            .unwrap_or_else(|| self.make_folders(group_limits));
         Group {
             memory: folders.memory,
             processes: folders.processes,
@@ -118,33 +120,33 @@ impl Cgroups {
         }
     }
 
-    fn make_folders(&self, bounds: Bounds) -> Folders {
-        let name = name();
+    fn make_folders(&self, group_limits: GroupLimits) -> GroupFolders {
+        let name = unique_name();
         let rlimit = Mechanism::Rlimit;
-        let mut made = Folders {
+        let mut made = GroupFolders {
             paths: Vec::new(),
             kinds: Vec::new(),
             claimed: Vec::new(),
             doors: Vec::new(),
-            bounds,
+            group_limits,
             memory: rlimit,
             processes: rlimit,
-            used: Used::default(),
-            trace: None,
+            usage_before: UsageBefore::default(),
+            leftover: None,
         };
         if let Some(parent) = &self.unified {
-            if made.add(parent, &name, Kind::Unified).is_ok() {
+            if made.add(parent, &name, GroupKind::Unified).is_ok() {
                 (made.memory, made.processes) = (Mechanism::Cgroup2, Mechanism::Cgroup2);
             }
             return made;
         }
         if let Some(parent) = &self.memory
-            && made.add(parent, &name, Kind::Memory).is_ok()
+            && made.add(parent, &name, GroupKind::Memory).is_ok()
         {
             made.memory = Mechanism::Cgroup1;
         }
         if let Some(parent) = &self.processes
-            && made.add(parent, &name, Kind::Processes).is_ok()
+            && made.add(parent, &name, GroupKind::Processes).is_ok()
         {
             made.processes = Mechanism::Cgroup1;
         }
@@ -152,59 +154,65 @@ impl Cgroups {
     }
 }
 
-/// What a group holds its processes to.
+/// The limits of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Bounds {
+struct GroupLimits {
     memory: u64,
     processes: u64,
 }
 
-/// What a group is for.
+/// What a group limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Everything, in the second version.
+enum GroupKind {
+    /// Everything, in cgroup v2.
     Unified,
-    /// One thing each, in the first.
+    /// One thing each, in cgroup v1.
     Memory,
     Processes,
 }
 
-impl Kind {
-    /// The file by which a process enters.
+impl GroupKind {
+    /// The file through which a process enters.
     fn door(self) -> &'static str {
         match self {
             Self::Unified => "cgroup.procs",
-            // The door for one thread. The helper is one; for a whole process the kernel would stop all others for a moment.
+            // The file for one thread, and the helper has one; for a whole process the kernel would
+            // briefly stop all others.
             Self::Memory | Self::Processes => "tasks",
         }
     }
 
-    /// What is written to set these bounds, and whether a group without it will do. `before` is what was set.
-    fn settings(self, bounds: Bounds, before: Option<Bounds>) -> Vec<(&'static str, u64, Need)> {
-        let Bounds { memory, processes } = bounds;
+    /// What to write to set these limits, and whether the group is useless without it. `before` are
+    /// the previous limits.
+    fn settings(
+        self,
+        group_limits: GroupLimits,
+        before: Option<GroupLimits>,
+    ) -> Vec<(&'static str, u64, Need)> {
+        let GroupLimits { memory, processes } = group_limits;
         match self {
             Self::Unified => {
                 let first = [
-                    ("memory.max", memory, Need::Must),
-                    ("pids.max", processes, Need::Must),
+                    ("memory.max", memory, Need::Required),
+                    ("pids.max", processes, Need::Required),
                 ];
                 let swap = before
                     .is_none()
-                    .then_some(("memory.swap.max", 0, Need::May));
+                    .then_some(("memory.swap.max", 0, Need::Optional));
                 first.into_iter().chain(swap).collect()
             }
             Self::Memory => {
                 let mut all = vec![
-                    ("memory.limit_in_bytes", memory, Need::Must),
-                    ("memory.memsw.limit_in_bytes", memory, Need::May),
+                    ("memory.limit_in_bytes", memory, Need::Required),
+                    ("memory.memsw.limit_in_bytes", memory, Need::Optional),
                 ];
-                // Memory alone may never be given more than memory and swap together.
+                // The limit of memory may never exceed that of memory and swap together.
                 if before.is_some_and(|before| before.memory < memory) {
                     all.reverse();
                 }
                 all
             }
-            Self::Processes => vec![("pids.max", processes, Need::Must)],
+            Self::Processes => vec![("pids.max", processes, Need::Required)],
         }
     }
 }
@@ -212,84 +220,89 @@ impl Kind {
 /// Whether a setting may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
-    Must,
-    May,
+    Required,
+    Optional,
 }
 
-/// Sets a group's bounds.
-fn set(folder: &Path, kind: Kind, bounds: Bounds, before: Option<Bounds>) -> io::Result<()> {
-    for (file, value, need) in kind.settings(bounds, before) {
-        // The file is there already, and not made.
+/// Sets a group's limits.
+fn set(
+    folder: &Path,
+    kind: GroupKind,
+    group_limits: GroupLimits,
+    before: Option<GroupLimits>,
+) -> io::Result<()> {
+    for (file, value, need) in kind.settings(group_limits, before) {
+        // The file exists already, and must not be created.
         let set = OpenOptions::new()
             .write(true)
             .open(folder.join(file))
             .and_then(|mut file| file.write_all(value.to_string().as_bytes()));
-        if need == Need::Must {
+        if need == Need::Required {
             set?;
         }
     }
     Ok(())
 }
 
-/// What was counted in a group before this command.
+/// What the group had counted before this command.
 #[derive(Clone, Copy, Debug, Default)]
-struct Used {
+struct UsageBefore {
     kills: u64,
     cpu: Duration,
 }
 
-/// The groups of one command; kept for another, or removed, when dropped.
+/// The groups of one command; reused or removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Group {
-    folders: Option<Folders>,
-    idle: Arc<Mutex<Vec<Folders>>>,
+    folders: Option<GroupFolders>,
+    idle: Arc<Mutex<Vec<GroupFolders>>>,
     pub(crate) memory: Mechanism,
     pub(crate) processes: Mechanism,
 }
 
-/// Groups that exist; removed when dropped.
+/// Existing groups; removed when dropped.
 #[derive(Debug)]
-struct Folders {
+struct GroupFolders {
     paths: Vec<PathBuf>,
-    /// What each of them holds.
-    kinds: Vec<Kind>,
+    /// What each of them limits.
+    kinds: Vec<GroupKind>,
     claimed: Vec<File>,
     doors: Vec<File>,
-    bounds: Bounds,
+    group_limits: GroupLimits,
     memory: Mechanism,
     processes: Mechanism,
-    used: Used,
+    usage_before: UsageBefore,
     /// Until they are removed.
-    trace: Option<Trace>,
+    leftover: Option<Leftover>,
 }
 
 impl Group {
-    /// Whether there is none.
+    /// Whether there is no group.
     pub(crate) fn is_none(&self) -> bool {
         self.folders
             .as_ref()
             .is_none_or(|folders| folders.paths.is_empty())
     }
 
-    /// What a process writes `0` to in order to enter.
+    /// The files to write `0` to in order to enter.
     pub(crate) fn doors(&self) -> &[File] {
         self.folders.as_ref().map_or(&[], |folders| &folders.doors)
     }
 
-    /// Whether the kernel ended a process of this command for want of memory.
+    /// Whether the kernel killed a process of this command for lack of memory.
     pub(crate) fn ran_out_of_memory(&self) -> bool {
         self.folders
             .as_ref()
-            .is_some_and(|folders| folders.kills() > folders.used.kills)
+            .is_some_and(|folders| folders.kills() > folders.usage_before.kills)
     }
 
     /// Processor time of all processes together.
     pub(crate) fn cpu_time(&self) -> Option<Duration> {
         let folders = self.folders.as_ref()?;
-        Some(folders.cpu()?.saturating_sub(folders.used.cpu))
+        Some(folders.cpu()?.saturating_sub(folders.usage_before.cpu))
     }
 
-    /// Ends whatever is inside, where the kernel can do that in one step.
+    /// Kills everything inside, if the kernel can do that in one step.
     pub(crate) fn kill(&self) {
         for folder in self.folders.iter().flat_map(|folders| &folders.paths) {
             let _ = fs::write(folder.join("cgroup.kill"), "1");
@@ -298,7 +311,8 @@ impl Group {
 }
 
 impl Group {
-    /// Ends whatever is inside one by one, and gives whether nobody was. A number counts only while its process is known to be in the group.
+    /// Kills everything inside one by one, and returns whether it was empty. A number counts only
+    /// while its process is known to be in the group.
     pub(crate) fn kill_each(&self) -> bool {
         let folders = self.folders.iter().flat_map(|folders| &folders.paths);
         let inside =
@@ -314,7 +328,7 @@ impl Group {
                     Some((line, pidfd_open(number(line)?, PidfdFlags::empty()).ok()?))
                 })
                 .collect();
-            // Who is still listed, now that it is held, is who was meant.
+            // A process that is still listed now that its pidfd is open is the one that was meant.
             let second = inside(folder);
             for (_, process) in opened
                 .iter()
@@ -347,11 +361,11 @@ impl Drop for Group {
         if folders.paths.is_empty() || !folders.are_empty() {
             return;
         }
-        folders.used = Used {
+        folders.usage_before = UsageBefore {
             kills: folders.kills(),
             cpu: folders.cpu().unwrap_or_default(),
         };
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.idle);
         idle.push(folders);
         let surplus = if idle.len() > MOST_IDLE {
             Some(idle.remove(0))
@@ -363,26 +377,26 @@ impl Drop for Group {
     }
 }
 
-impl Folders {
-    /// The same groups with other bounds; `None`, and they are removed, when these cannot be set.
-    fn bounded(mut self, bounds: Bounds) -> Option<Self> {
-        let before = self.bounds;
+impl GroupFolders {
+    /// The same groups with other limits; `None`, and they are removed, if these cannot be set.
+    fn bounded(mut self, group_limits: GroupLimits) -> Option<Self> {
+        let before = self.group_limits;
         let mut groups = self.paths.iter().zip(&self.kinds);
-        if bounds != before
-            && !groups.all(|(folder, kind)| set(folder, *kind, bounds, Some(before)).is_ok())
+        if group_limits != before
+            && !groups.all(|(folder, kind)| set(folder, *kind, group_limits, Some(before)).is_ok())
         {
             return None;
         }
-        self.bounds = bounds;
+        self.group_limits = group_limits;
         Some(self)
     }
 
-    fn add(&mut self, parent: &Path, name: &str, kind: Kind) -> io::Result<()> {
+    fn add(&mut self, parent: &Path, name: &str, kind: GroupKind) -> io::Result<()> {
         let folder = parent.join(name);
         fs::create_dir(&folder)?;
-        // Another harness may have met it before it was claimed.
+        // Another harness may have found it before it was claimed.
         let claimed = claim(&folder).ok_or(io::ErrorKind::ResourceBusy)?;
-        let set = set(&folder, kind, self.bounds, None);
+        let set = set(&folder, kind, self.group_limits, None);
         match set.and_then(|()| {
             OpenOptions::new()
                 .write(true)
@@ -396,7 +410,7 @@ impl Folders {
         }
         self.paths.push(folder);
         self.kinds.push(kind);
-        self.trace.get_or_insert_with(|| Trace::of(None));
+        self.leftover.get_or_insert_with(|| Leftover::of(None));
         self.claimed.push(claimed);
         Ok(())
     }
@@ -438,7 +452,7 @@ impl Folders {
     }
 }
 
-impl Drop for Folders {
+impl Drop for GroupFolders {
     fn drop(&mut self) {
         self.doors.clear();
         for folder in self.paths.drain(..) {
@@ -454,11 +468,11 @@ impl Drop for Folders {
 }
 
 fn can_make(folder: &Path) -> bool {
-    let probe = folder.join(name());
+    let probe = folder.join(unique_name());
     fs::create_dir(&probe).is_ok() && fs::remove_dir(&probe).is_ok()
 }
 
-/// Whether groups below this one have limits for memory and processes, or can be given them.
+/// Whether groups below this one have limits for memory and processes, or can get them.
 fn is_delegated(folder: &Path) -> bool {
     let has = || {
         let enabled = fs::read_to_string(folder.join("cgroup.subtree_control")).unwrap_or_default();
@@ -469,7 +483,7 @@ fn is_delegated(folder: &Path) -> bool {
     has() || fs::write(folder.join("cgroup.subtree_control"), "+memory +pids").is_ok() && has()
 }
 
-/// Removes groups of a harness that was killed.
+/// Removes the groups of a killed harness.
 pub(crate) fn remove_stale(folder: &Path) {
     for (group, _claimed) in abandoned(folder) {
         let _ = fs::remove_dir(group);

@@ -1,29 +1,29 @@
-//! Memory of all processes of a command together, where no control group counts it.
+//! Memory of all processes of a command together, without a cgroup.
 //!
-//! A resource limit counts what one process has for itself. What processes share, in mappings or in files without a name, is nobody's; so
-//! all of them are looked at now and then.
+//! A resource limit counts what one process has alone. What processes share, in mappings or unnamed
+//! files, counts for none of them; so the harness measures all of them now and then.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Where a command may have a folder in memory of its own.
+/// Where a command may have a private folder in memory.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 /// How the kernel marks such a folder.
 const TMPFS: i128 = 0x0102_1994;
 
-/// Whether this kernel says which processes came from which.
+/// Whether this kernel lists the children of a process.
 pub(crate) fn can_look() -> bool {
     Path::new("/proc/thread-self/children").exists()
 }
 
-/// Whether the processes that came from this one hold more than `most` bytes.
+/// Whether the descendants of a process use more than `most` bytes.
 pub(crate) fn exceeds(ancestor: libc::pid_t, most: u64) -> bool {
     let processes = descendants(ancestor);
     let files = unnamed_files(&processes) + private_folders(&processes);
-    // A page that several share is counted for each of them here, and once more as a file's, which is quick; only when that is too much they
-    // are asked exactly.
+    // This counts a shared page for each process, and once more as part of a file, but it is quick;
+    // only if that is too much are they measured exactly.
     let counted: u64 = processes.iter().map(|pid| counted(*pid)).sum();
     files + counted > most
         && files
@@ -55,12 +55,13 @@ fn descendants(ancestor: libc::pid_t) -> Vec<libc::pid_t> {
     found
 }
 
-/// Memory of a process that is no file's, in bytes, and what the kernel needs to map it.
+/// Memory of a process without files, in bytes, and its page tables.
 fn counted(pid: libc::pid_t) -> u64 {
     sum(pid, "status", &["RssAnon:", "RssShmem:", "VmPTE:"]).unwrap_or(0)
 }
 
-/// The same, but of what it shares only its part, and nothing that is a file's. The kernel walks all of its memory for this.
+/// The same, but only its share of shared memory, and no files. The kernel walks all of its memory
+/// for this.
 fn share(pid: libc::pid_t) -> Option<u64> {
     let anonymous = sum(pid, "smaps_rollup", &["Pss_Anon:"])? + sum(pid, "status", &["VmPTE:"])?;
     if sum(pid, "status", &["RssShmem:"])? == 0 {
@@ -78,7 +79,7 @@ fn share(pid: libc::pid_t) -> Option<u64> {
                 .and_then(|part| part.parse::<u64>().ok())
                 .unwrap_or(0);
         } else if line.as_bytes().first().is_some_and(u8::is_ascii_hexdigit) {
-            // Mappings without a file that are shared all the same.
+            // Mappings without a file that are shared anyway.
             is_shared = [" /dev/zero", " /SYSV"]
                 .iter()
                 .any(|name| line.contains(name));
@@ -121,7 +122,7 @@ fn sum(pid: libc::pid_t, file: &str, names: &[&str]) -> Option<u64> {
     Some(names.iter().filter_map(kilobytes).sum::<u64>() << 10)
 }
 
-/// Files in memory that only descriptors lead to, in bytes; each once.
+/// Files in memory that only descriptors refer to, in bytes, each counted once.
 fn unnamed_files(processes: &[libc::pid_t]) -> u64 {
     let descriptors = processes.iter().flat_map(|pid| {
         fs::read_dir(format!("/proc/{pid}/fd"))

@@ -1,98 +1,100 @@
-//! How many processes a user runs, threads included.
+//! How many processes a user runs, including threads.
 //!
-//! Without a user namespace and without a control group the kernel's limit on processes is about everything that the command's user runs. So
-//! these are counted, and the limit set that much higher. Reading all of `/proc` takes half as long as starting a program: it is done beside a
-//! call or after one, and the next call looks only at the numbers that were given out since, unless they are so few that it may count them
-//! all. It reads everything again when these are too many, or when so many processes ended since that the limit would be wide.
+//! Without a user namespace and without a cgroup, the kernel's process limit covers everything that
+//! the command's user runs. So the harness counts these and raises the limit accordingly. Reading
+//! all of `/proc` takes half as long as starting a program, so it happens beside a call or after
+//! it, and the next call only looks at the numbers assigned since then, or, if there are few,
+//! counts them all. It reads everything again if there are too many, or if so many processes ended
+//! that the limit would be too high.
 
-use crate::process::child::kept;
+use crate::lock::lock;
+use crate::process::child::opened_once;
 use rustix::fs::{AtFlags, CWD, Statx, StatxFlags, statx};
 use std::fs::{self, File};
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use tokio::task::JoinHandle;
 
-/// The crowd as it was counted last.
+/// Remembers the last count.
 #[derive(Debug, Default)]
-pub(crate) struct Crowds {
-    last: Mutex<Option<Crowd>>,
+pub(crate) struct ProcessCounter {
+    last: Mutex<Option<ProcessCount>>,
 }
 
 /// What one user ran at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Crowd {
+struct ProcessCount {
     uid: u32,
-    /// Processes and threads of the user.
+    /// The user's processes and threads.
     own: u64,
-    /// `None` when nobody can say what came after.
-    then: Option<Moment>,
+    /// `None` if later starts cannot be detected.
+    then: Option<KernelCounts>,
 }
 
 /// What the kernel says about all processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Moment {
-    /// How many there are, threads included.
+struct KernelCounts {
+    /// How many there are, including threads.
     all: u64,
-    /// The number that was given out last.
+    /// The number assigned last.
     newest: u64,
 }
 
-/// A count that may be under way.
-pub(crate) enum Counting {
-    /// Told from the last one.
+/// A count that may still be running.
+pub(crate) enum PendingCount {
+    /// Derived from the last one.
     Done(u64),
-    /// By another thread.
-    Begun(JoinHandle<u64>),
+    /// On another thread.
+    Running(JoinHandle<u64>),
 }
 
-impl Counting {
-    /// Begins to count; what is told from the last count may be `more` too many.
-    pub(crate) fn begin(crowds: &Arc<Crowds>, uid: u32, more: u64) -> Self {
-        let again = crowds.clone();
-        crowds.soon(uid, more).map_or_else(
-            || Self::Begun(tokio::task::spawn_blocking(move || again.count(uid))),
+impl PendingCount {
+    /// Starts counting; a count derived from the last one may be `more` too high.
+    pub(crate) fn begin(counter: &Arc<ProcessCounter>, uid: u32, more: u64) -> Self {
+        let again = counter.clone();
+        counter.estimate(uid, more).map_or_else(
+            || Self::Running(tokio::task::spawn_blocking(move || again.count(uid))),
             Self::Done,
         )
     }
 
-    pub(crate) async fn end(self, crowds: &Crowds, uid: u32) -> u64 {
+    pub(crate) async fn end(self, counter: &ProcessCounter, uid: u32) -> u64 {
         match self {
             Self::Done(count) => count,
-            Self::Begun(counting) => counting.await.unwrap_or_else(|_| crowds.count(uid)),
+            Self::Running(counting) => counting.await.unwrap_or_else(|_| counter.count(uid)),
         }
     }
 }
 
-/// Numbers that are looked at one by one.
+/// How many new numbers to check one by one.
 const MOST_NEW: u64 = 256;
 
-impl Crowds {
-    /// How many there are now, if that can be told from the last count: never fewer, and at most `more` too many.
-    fn soon(&self, uid: u32, more: u64) -> Option<u64> {
-        let crowd = (*self.last.lock().unwrap_or_else(PoisonError::into_inner))
-            .filter(|crowd| crowd.uid == uid)?;
-        let (came, ended) = came_since(crowd.then?, Moment::now()?, more)?;
-        let count = came.end - came.start;
-        // So few that it does not matter whose they are.
+impl ProcessCounter {
+    /// How many there are now, if the last count tells: never fewer, and at most `more` too many.
+    fn estimate(&self, uid: u32, more: u64) -> Option<u64> {
+        let last = (*lock(&self.last)).filter(|last| last.uid == uid)?;
+        let (started, ended) = started_since(last.then?, KernelCounts::now()?, more)?;
+        let count = started.end - started.start;
+        // So few that their owner does not matter.
         if count + ended <= more {
-            return Some(crowd.own + count);
+            return Some(last.own + count);
         }
-        Some(crowd.own + came.filter(|number| owner(*number) == Some(uid)).count() as u64)
+        Some(last.own + started.filter(|number| owner(*number) == Some(uid)).count() as u64)
     }
 
     /// Counts all of them.
     pub(crate) fn count(&self, uid: u32) -> u64 {
-        let crowd = Crowd::of(uid);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(crowd);
-        crowd.own
+        let last = ProcessCount::of(uid);
+        *lock(&self.last) = Some(last);
+        last.own
     }
 }
 
-/// The numbers that were given out between two moments, and how many processes may have ended; `None` when that are more than `most`, or the
-/// numbers too many.
-fn came_since(then: Moment, now: Moment, most: u64) -> Option<(Range<u64>, u64)> {
-    // Numbers start again from the lowest when they are used up.
+/// The numbers assigned between two times, and how many processes may have ended; `None` if those
+/// are more than `most`, or there are too many numbers.
+fn started_since(then: KernelCounts, now: KernelCounts, most: u64) -> Option<(Range<u64>, u64)> {
+    // Numbers wrap around.
     let count = now
         .newest
         .checked_sub(then.newest)
@@ -101,10 +103,10 @@ fn came_since(then: Moment, now: Moment, most: u64) -> Option<(Range<u64>, u64)>
     (ended <= most).then_some((then.newest + 1..now.newest + 1, ended))
 }
 
-impl Crowd {
+impl ProcessCount {
     fn of(uid: u32) -> Self {
-        // Before the others are read: whoever comes meanwhile may be counted twice, and is not missed.
-        let then = Moment::now().filter(|_| is_own_proc());
+        // Read first: a process that starts meanwhile may be counted twice, but is not missed.
+        let then = KernelCounts::now().filter(|_| is_own_proc());
         let all = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
         let own = numbers
@@ -115,18 +117,18 @@ impl Crowd {
     }
 }
 
-impl Moment {
+impl KernelCounts {
     fn now() -> Option<Self> {
         static LOAD: OnceLock<Result<File, i32>> = OnceLock::new();
         let mut text = [0; 128];
-        let count = kept(&LOAD, || File::open("/proc/loadavg"))
+        let count = opened_once(&LOAD, || File::open("/proc/loadavg"))
             .ok()?
             .read_at(&mut text, 0)
             .ok()?;
         Self::read(std::str::from_utf8(text.get(..count)?).ok()?)
     }
 
-    /// Three averages, how many processes run of how many, and the newest.
+    /// Parses three load averages, running and total processes, and the newest number.
     fn read(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace().skip(3);
         let (_, all) = words.next()?.split_once('/')?;
@@ -137,12 +139,12 @@ impl Moment {
     }
 }
 
-/// Who a process or a thread is; `None` when there is none of that number.
+/// The owner of a process or thread; `None` if it does not exist.
 fn owner(number: u64) -> Option<u32> {
     facts(&format!("/proc/{number}")).map(|facts| facts.stx_uid)
 }
 
-/// How many threads a process has: the folder of them is linked by each.
+/// How many threads a process has, from the link count of their folder.
 fn threads(number: u64) -> u64 {
     facts(&format!("/proc/{number}/task")).map_or(1, |facts| {
         u64::from(facts.stx_nlink).saturating_sub(2).max(1)
@@ -159,7 +161,7 @@ fn facts(path: &str) -> Option<Statx> {
     .ok()
 }
 
-/// Whether `/proc` numbers processes as this one is numbered: it may be that of the machine around a container.
+/// Whether `/proc` belongs to our PID namespace, and not to the machine around a container.
 fn is_own_proc() -> bool {
     fs::read_link("/proc/self")
         .is_ok_and(|own| own.to_str() == Some(&std::process::id().to_string()))
@@ -176,36 +178,41 @@ mod tests {
 
     #[test]
     fn threads_that_come_are_counted_without_reading_everything_again() {
-        let crowds = Crowds::default();
-        assert_eq!(crowds.soon(uid(), u64::MAX), None);
+        let counter = ProcessCounter::default();
+        assert_eq!(counter.estimate(uid(), u64::MAX), None);
         const MORE: usize = 40;
-        // Others of this user's may come and go meanwhile, and then it is tried again.
+        // Other processes of this user may come and go meanwhile; then try again.
         let tried = (0..50).any(|_| {
-            let before = crowds.count(uid());
+            let before = counter.count(uid());
             let barrier = Barrier::new(MORE + 1);
             std::thread::scope(|scope| {
                 (0..MORE).for_each(|_| drop(scope.spawn(|| (barrier.wait(), barrier.wait()))));
                 barrier.wait();
-                let (soon, counted) = (crowds.soon(uid(), MORE as u64), Crowd::of(uid()).own);
+                let (estimate, counted) = (
+                    counter.estimate(uid(), MORE as u64),
+                    ProcessCount::of(uid()).own,
+                );
                 barrier.wait();
-                soon.is_some_and(|soon| soon >= before + MORE as u64 && soon.abs_diff(counted) <= 3)
+                estimate.is_some_and(|estimate| {
+                    estimate >= before + MORE as u64 && estimate.abs_diff(counted) <= 3
+                })
             })
         });
         assert!(tried, "threads were not counted");
         assert_eq!(
-            crowds.soon(uid() + 1, u64::MAX),
+            counter.estimate(uid() + 1, u64::MAX),
             None,
-            "somebody else was not counted"
+            "another user was not counted"
         );
     }
 
     #[test]
     fn what_cannot_be_told_is_counted_again() {
         let check = |then: (u64, u64), now: (u64, u64), most: u64, expected: Option<u64>| {
-            let moment = |(all, newest)| Moment { all, newest };
-            let came = came_since(moment(then), moment(now), most)
+            let counts = |(all, newest)| KernelCounts { all, newest };
+            let started = started_since(counts(then), counts(now), most)
                 .map(|(numbers, _)| numbers.count() as u64);
-            assert_eq!(came, expected, "{then:?} {now:?}");
+            assert_eq!(started, expected, "{then:?} {now:?}");
         };
         check((100, 5000), (100, 5000), 0, Some(0));
         check((100, 5000), (103, 5003), 0, Some(3));
@@ -213,26 +220,26 @@ mod tests {
         // Too many ended.
         check((100, 5000), (100, 5003), 2, None);
         check((100, 5000), (40, 5003), 8, None);
-        // Too many came.
+        // Too many started.
         check((100, 5000), (400, 5300), 8, None);
-        // The numbers began again.
+        // The numbers wrapped around.
         check((100, 5000), (103, 300), 8, None);
-        // Others came that have no number here.
+        // Others started that have no number here.
         check((100, 5000), (110, 5003), 8, None);
     }
 
     #[test]
     fn the_kernels_words_are_read_and_others_are_not() {
         assert_eq!(
-            Moment::read("3.14 3.68 3.35 8/155 25590\n"),
-            Some(Moment {
+            KernelCounts::read("3.14 3.68 3.35 8/155 25590\n"),
+            Some(KernelCounts {
                 all: 155,
                 newest: 25590
             })
         );
         for odd in ["", "1 2 3", "1 2 3 155 7", "1 2 3 8/x 7", "1 2 3 8/9"] {
-            assert_eq!(Moment::read(odd), None, "{odd}");
+            assert_eq!(KernelCounts::read(odd), None, "{odd}");
         }
-        assert!(Moment::now().is_some());
+        assert!(KernelCounts::now().is_some());
     }
 }

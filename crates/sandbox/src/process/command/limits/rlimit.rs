@@ -1,20 +1,16 @@
-//! Limits that a process carries with itself.
+//! Resource limits of each process.
 
 use crate::plan::Limits;
-use crate::process::command::helper::block::{CommandBlock, List};
+use crate::process::command::helper::block::{CommandBlock, SyscallList};
+use crate::tier::Mechanism;
 
-/// Which limits are held otherwise.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Held {
-    pub(crate) memory: bool,
-}
-
-/// Writes the operations that set the limits. `others` are processes of the same user that count too.
+/// Writes the operations that set the limits. `memory` is what limits memory, and `others` are
+/// other processes of the same user that the process limit counts.
 pub(crate) fn limit(
     block: &mut CommandBlock,
-    list: &mut List,
+    list: &mut SyscallList,
     limits: &Limits,
-    held: Held,
+    memory: Mechanism,
     others: u64,
 ) {
     let step = block.step("limits");
@@ -33,18 +29,20 @@ pub(crate) fn limit(
             limits.processes.saturating_add(others),
         ),
     ];
-    // Descriptors on their way count for all that a user runs, against the limit of whoever sends the next: the harness can have more than a command.
+    // Descriptors in flight count for all processes of a user, against the limit of the next
+    // sender: the harness can have more than a command.
     let (files_now, most_files) = bounds(libc::RLIMIT_NOFILE);
     all.push((
         libc::RLIMIT_NOFILE,
         files_now.min(most_files / 2),
         most_files / 2,
     ));
-    if !held.memory {
-        // What a process can write to, rather than its address space: some runtimes reserve far more of that than they ever use.
+    if memory == Mechanism::Rlimit {
+        // Limits the data segment, not the address space: some runtimes reserve far more of that
+        // than they use.
         all.push((libc::RLIMIT_DATA, limits.memory_bytes, limits.memory_bytes));
     }
-    // Nobody comes before everybody else, whatever the user may.
+    // No command gets priority over others, even if the user could.
     all.extend(
         [libc::RLIMIT_RTPRIO, libc::RLIMIT_NICE]
             .into_iter()
@@ -52,25 +50,25 @@ pub(crate) fn limit(
             .map(|resource| (resource, 0, 0)),
     );
     for (resource, soft, hard) in all {
-        // A limit that is lower already stays: raising it is not ours to do.
+        // Lower limits stay: we never raise one.
         let (_, most) = bounds(resource);
         let (soft, hard) = (soft.min(most), hard.min(most));
         let bound = block.value(&[soft, hard]);
         list.call(
             step,
             libc::SYS_prlimit64,
-            [0.into(), resource.into(), bound.into(), 0.into()],
+            [0.into(), resource.into(), bound.into()],
         );
     }
 }
 
-/// A limit of ours, and the most that it can be.
+/// Our own limit, and its maximum.
 fn bounds(resource: libc::__rlimit_resource_t) -> (u64, u64) {
     let mut now = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: `now` is a place for the answer.
+    // SAFETY: `now` is writable.
     if unsafe { libc::getrlimit(resource, &raw mut now) } == 0 {
         (now.rlim_cur, now.rlim_max)
     } else {

@@ -1,7 +1,8 @@
-//! Keeping the output of one stream: its start and its end in memory, all of it in a file once that is not enough.
+//! Capturing the output of one stream: its start and its end in memory, and all of it in a file if
+//! that is not enough.
 
 use super::text;
-use crate::process::command::Captured;
+use crate::process::command::CapturedOutput;
 use rustix::fs::{Mode, OFlags};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -42,14 +43,14 @@ impl Capture {
         }
         let (start, rest) = chunk.split_at(chunk.len().min(self.half - self.head.len()));
         self.head.extend_from_slice(start);
-        // Of a chunk longer than the tail only its end can stay.
+        // Of a chunk longer than the tail, only the end stays.
         let rest = &rest[rest.len().saturating_sub(self.half)..];
         let surplus = (self.tail.len() + rest.len()).saturating_sub(self.half);
         self.tail.drain(..surplus);
         self.tail.extend(rest);
     }
 
-    /// Writes to the file; the first time also what came before, which is still complete in memory then.
+    /// Writes to the file; the first time also what came before, which is still complete in memory.
     fn spill_over(&mut self, chunk: &[u8]) {
         if self.spill.is_none() {
             let Some(mut file) = nameless_file() else {
@@ -64,7 +65,7 @@ impl Capture {
             }
             self.spill = Some(file);
         }
-        // A full disk costs the spill, not the command.
+        // A full disk loses the file, not the command.
         if self
             .spill
             .as_mut()
@@ -74,7 +75,7 @@ impl Capture {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Captured {
+    pub(crate) fn finish(mut self) -> CapturedOutput {
         let (head, tail) = (self.head, Vec::from(self.tail));
         let kept = head.len() as u64 + tail.len() as u64;
         if let Some(file) = &mut self.spill {
@@ -82,8 +83,8 @@ impl Capture {
         }
         if kept == self.bytes {
             let whole = [head, tail].concat();
-            return Captured {
-                text: text::shown(&whole),
+            return CapturedOutput {
+                text: text::printable(&whole),
                 truncated: false,
                 bytes: self.bytes,
                 spill: None,
@@ -93,10 +94,10 @@ impl Capture {
         let missing = self.bytes - (head.len() + tail.len()) as u64;
         let text = format!(
             "{}\n[... {missing} bytes left out ...]\n{}",
-            text::shown(head),
-            text::shown(tail)
+            text::printable(head),
+            text::printable(tail)
         );
-        Captured {
+        CapturedOutput {
             text,
             truncated: true,
             bytes: self.bytes,
@@ -105,7 +106,7 @@ impl Capture {
     }
 }
 
-/// A file that is gone when it is closed, whatever happens.
+/// A file that vanishes when it is closed, whatever happens.
 fn nameless_file() -> Option<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let places = [std::env::temp_dir(), "/var/tmp".into(), "/dev/shm".into()];

@@ -1,8 +1,8 @@
-//! What flows to a command and from it.
+//! Passing output on from a command's pipes, and input to them.
 
 use super::capture::Capture;
 use crate::plan::Limits;
-use crate::process::command::{Captured, Output, Stdin, Stream};
+use crate::process::command::{CapturedOutput, Output, Stdin, Stream};
 use std::future::pending;
 use std::os::fd::AsFd as _;
 use tokio::io::AsyncWriteExt as _;
@@ -10,17 +10,17 @@ use tokio::net::unix::pipe;
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 /// Where output goes.
-pub(crate) struct Taken {
+pub(crate) struct OutputSink {
     out: Capture,
     err: Capture,
     output: Output,
     /// A chunk that its receiver has no room for yet.
     waiting: Option<(Stream, Vec<u8>)>,
-    /// Whether anybody wants more.
+    /// Whether the receiver wants more.
     is_wanted: bool,
 }
 
-impl Taken {
+impl OutputSink {
     pub(crate) fn new(limits: &Limits, output: Output) -> Self {
         let (out, err) = (
             Capture::new(limits.output_bytes),
@@ -35,12 +35,13 @@ impl Taken {
         }
     }
 
-    /// Whether a chunk may be read now. One that nobody takes stays where the command feels it: in its pipe.
+    /// Whether a chunk may be read now. A chunk that is not read stays in the pipe, and slows the
+    /// command down.
     pub(crate) fn has_room(&self) -> bool {
         self.is_wanted && self.waiting.is_none()
     }
 
-    /// Takes a chunk, for which there must be room.
+    /// Takes a chunk; there must be room.
     pub(crate) fn take(&mut self, stream: Stream, chunk: &[u8]) {
         match (&self.output, stream) {
             (Output::Stream(_), _) => {
@@ -52,7 +53,7 @@ impl Taken {
         }
     }
 
-    /// Passes on what waits, if there is room for it now.
+    /// Passes on the waiting chunk, if there is room now.
     fn offer(&mut self) {
         let (Output::Stream(receiver), Some(chunk)) = (&self.output, self.waiting.take()) else {
             return;
@@ -64,7 +65,7 @@ impl Taken {
         }
     }
 
-    /// Passes on what waits. Never returns when nothing does; loses nothing when it is not waited for.
+    /// Passes on the waiting chunk. Never returns without one; cancel safe.
     pub(crate) async fn pass(&mut self) {
         let (Output::Stream(receiver), true) = (&self.output, self.waiting.is_some()) else {
             return pending().await;
@@ -79,14 +80,14 @@ impl Taken {
         }
     }
 
-    /// Takes what is left in a pipe whose writers are gone. One that was given to somebody else is not waited for; a receiver without room
-    /// is, and whoever cannot wait for him drops this.
+    /// Takes the rest of a pipe whose writers are gone. Does not wait for one that another process
+    /// still holds open; waits for a receiver without room until the caller drops this.
     pub(crate) async fn drain(&mut self, stream: Stream, from: &pipe::Receiver, space: &mut [u8]) {
         loop {
             while self.waiting.is_some() {
                 self.pass().await;
             }
-            // Asked of the kernel, because the runtime may not have heard yet that there is something.
+            // Asks the kernel, because the runtime may not know yet that the pipe is readable.
             match rustix::io::read(from.as_fd(), &mut *space) {
                 Ok(count @ 1..) if self.is_wanted => self.take(stream, &space[..count]),
                 Err(rustix::io::Errno::INTR) => {}
@@ -103,20 +104,20 @@ impl Taken {
         self.out.bytes() + self.err.bytes()
     }
 
-    pub(crate) fn finish(self) -> (Captured, Captured) {
+    pub(crate) fn finish(self) -> (CapturedOutput, CapturedOutput) {
         (self.out.finish(), self.err.finish())
     }
 }
 
-/// What a command is given to read.
-pub(crate) struct Input {
+/// The input of a command.
+pub(crate) struct InputFeed {
     pipe: Option<pipe::Sender>,
     waiting: Vec<u8>,
     done: usize,
     more: Option<mpsc::Receiver<Vec<u8>>>,
 }
 
-impl Input {
+impl InputFeed {
     pub(crate) fn new(stdin: Stdin, pipe: Option<pipe::Sender>) -> Self {
         let (waiting, more) = match stdin {
             Stdin::Empty => (Vec::new(), None),
@@ -131,7 +132,7 @@ impl Input {
         }
     }
 
-    /// Passes a part on. Never returns when there is nothing left; loses nothing when it is not waited for.
+    /// Writes a part of it. Never returns if nothing is left; cancel safe.
     pub(crate) async fn pass(&mut self) {
         let Some(pipe) = &mut self.pipe else {
             return pending().await;

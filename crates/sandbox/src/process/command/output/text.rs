@@ -1,9 +1,9 @@
-//! Output as text that a terminal or a model can be shown.
+//! Output as text for a terminal or a model.
 
 use std::str::Chars;
 
-/// Bytes as valid text without terminal escapes and control characters; lines and tabs stay.
-pub fn shown(bytes: &[u8]) -> String {
+/// Bytes as valid text without terminal escapes and control characters; newlines and tabs stay.
+pub fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if !text.chars().any(|c| c.is_control() && !is_layout(c)) {
         return text.into_owned();
@@ -37,7 +37,7 @@ fn skip_escape(rest: &mut Chars<'_>) {
             *rest = ahead;
             skip_string(rest);
         }
-        // Intermediate characters, then one that ends it.
+        // Intermediate characters, then a final one.
         Some(' '..='/') => {
             *rest = ahead;
             skip_escape(rest);
@@ -47,7 +47,7 @@ fn skip_escape(rest: &mut Chars<'_>) {
     }
 }
 
-/// Parameters and intermediate characters, then one that ends it. Anything else is not part of it.
+/// Parameters and intermediate characters, then a final one. Anything else is not part of it.
 fn skip_sequence(rest: &mut Chars<'_>) {
     let mut ahead = rest.clone();
     while let Some(c) = ahead.next() {
@@ -62,7 +62,8 @@ fn skip_sequence(rest: &mut Chars<'_>) {
     }
 }
 
-/// A title, a link, a palette: up to its terminator. The end of the line also ends it, so that a lone opener hides one line at most.
+/// A title, a link, a palette: up to its terminator. A newline also ends it, so that a lone opener
+/// hides at most one line.
 fn skip_string(rest: &mut Chars<'_>) {
     let mut ahead = rest.clone();
     while let Some(c) = ahead.next() {
@@ -106,14 +107,14 @@ mod tests {
             (b"bad \xff\xfe bytes", "bad \u{fffd}\u{fffd} bytes"),
             ("gr\u{fc}n \u{4e16}".as_bytes(), "gr\u{fc}n \u{4e16}"),
         ] {
-            assert_eq!(shown(bytes), expected, "{bytes:?}");
+            assert_eq!(printable(bytes), expected, "{bytes:?}");
         }
     }
 
     proptest::proptest! {
         #[test]
         fn no_output_leaves_a_control_character(bytes: Vec<u8>) {
-            assert!(shown(&bytes).chars().all(|c| !c.is_control() || is_layout(c)));
+            assert!(printable(&bytes).chars().all(|c| !c.is_control() || is_layout(c)));
         }
     }
 }

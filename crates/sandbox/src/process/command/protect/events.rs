@@ -1,9 +1,10 @@
-//! What the kernel tells about folders that a command may write.
+//! The kernel's notifications about folders that a command may write.
 
-use super::Protected;
-use super::path_node::Spot;
-use super::scan::When;
+use super::ProtectedFiles;
+use super::path_node::PathNode;
+use super::scan::ScanPhase;
 use super::writable_root::own;
+use crate::lock::lock;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -12,22 +13,22 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-/// Descriptors that are kept between commands: closing one takes longer than most commands.
+/// Descriptors kept between commands: closing one takes longer than most commands.
 const MOST_IDLE: usize = 16;
-/// Folders of one that is kept: the kernel remembers them all.
+/// Watched folders of a kept descriptor: the kernel remembers them all.
 const MOST_KEPT: usize = 1000;
-/// Folders that are watched for one command.
+/// Folders watched for one command.
 const MOST_WATCHED: usize = 8000;
-/// What is taken in when a command has ended, before everything is looked through instead.
+/// Events read after a command has ended; if there are more, everything is scanned instead.
 const MOST_LAST: usize = 100_000;
 const SPACE: usize = 8 << 10;
 static IDLE: Mutex<VecDeque<(PathBuf, OwnedFd)>> = Mutex::new(VecDeque::new());
 
-/// A descriptor for a command in this place, with nothing to tell yet.
+/// A descriptor for a command in this place, without events yet.
 pub(super) fn take(place: &Path) -> Option<OwnedFd> {
-    let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut idle = lock(&IDLE);
     let at = idle.iter().position(|(of, _)| of == place);
     let kept = at.and_then(|at| idle.remove(at)).map(|(_, events)| events);
     drop(idle);
@@ -43,7 +44,7 @@ pub(super) fn take(place: &Path) -> Option<OwnedFd> {
 fn put(place: &Path, events: OwnedFd, folders: usize) {
     let mut surplus = Some(events);
     if folders <= MOST_KEPT {
-        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&IDLE);
         idle.extend(surplus.take().map(|events| (place.to_path_buf(), events)));
         surplus = if idle.len() > MOST_IDLE {
             idle.pop_front().map(|(_, events)| events)
@@ -58,9 +59,9 @@ fn put(place: &Path, events: OwnedFd, folders: usize) {
     }
 }
 
-impl Protected {
-    /// Has a folder watched that is open. Watching what is watched already changes nothing, but where it is by now.
-    pub(super) fn watch(&mut self, spot: &Spot, folder: &OwnedFd, events: Option<&File>) {
+impl ProtectedFiles {
+    /// Watches an open folder. If it is watched already, only its path is updated.
+    pub(super) fn watch(&mut self, node: &PathNode, folder: &OwnedFd, events: Option<&File>) {
         const WANTED: WatchFlags = WatchFlags::CREATE
             .union(WatchFlags::DELETE)
             .union(WatchFlags::MOVED_FROM)
@@ -73,25 +74,25 @@ impl Protected {
             (None, Some(events)) => inotify::add_watch(events, own(folder), WANTED),
         };
         match added {
-            Ok(number) => drop(self.folders.insert(number, spot.clone())),
-            // What cannot be watched is looked through in the end.
-            Err(_) => drop(self.closed.insert(spot.clone())),
+            Ok(number) => drop(self.folders.insert(number, node.clone())),
+            // What cannot be watched is scanned in the end.
+            Err(_) => drop(self.closed.insert(node.clone())),
         }
     }
 
-    /// Takes in what was told, up to a bound, and says whether that was all.
-    pub(super) fn take_in(&mut self, events: &File, most: usize) -> bool {
+    /// Reads events up to a limit; returns whether those were all.
+    pub(super) fn read_events(&mut self, events: &File, most: usize) -> bool {
         let mut space = [MaybeUninit::uninit(); SPACE];
         let mut told = Reader::new(events, &mut space);
         for count in 0.. {
-            // What was read is taken in: nobody is told twice.
+            // Events that were read must be handled: the kernel does not repeat them.
             if count >= most && told.is_buffer_empty() {
                 break;
             }
             let Ok(event) = told.next() else { return true };
             let what = event.events();
             if what.contains(ReadFlags::QUEUE_OVERFLOW) {
-                self.must_look_again = true;
+                self.must_rescan = true;
                 continue;
             }
             if what.contains(ReadFlags::IGNORED) {
@@ -102,56 +103,56 @@ impl Protected {
             else {
                 continue;
             };
-            let spot = folder.child(OsStr::from_bytes(name.to_bytes()));
-            self.check(&spot);
+            let node = folder.child(OsStr::from_bytes(name.to_bytes()));
+            self.check(&node);
             if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
-                self.judge(&spot, None);
-                if what.contains(ReadFlags::ISDIR) && self.is_looked_into(&spot, When::Later) {
-                    self.unread.push_back(spot);
+                self.judge_name(&node, None);
+                if what.contains(ReadFlags::ISDIR) && self.is_scanned(&node, ScanPhase::Later) {
+                    self.unread.push_back(node);
                 }
             }
         }
         false
     }
 
-    /// Looks whether a known name is still what it was.
-    fn check(&mut self, spot: &Spot) {
-        let place = &self.roots[spot.root()].path;
-        for known in self
-            .known
+    /// Checks whether an existing protected file is still the same.
+    fn check(&mut self, node: &PathNode) {
+        let place = &self.roots[node.root()].path;
+        for existing in self
+            .existing
             .iter_mut()
-            .filter(|known| spot.is_at(place, &known.path))
+            .filter(|existing| node.is_at(place, &existing.path))
         {
-            known.check(&self.roots, self.is_by_file);
+            existing.check(&self.roots, self.is_by_file);
         }
     }
 
-    /// Looks at everything once more, because something was missed.
+    /// Checks all of them, because events were missed.
     pub(super) fn check_all(&mut self) {
-        self.known
+        self.existing
             .iter_mut()
-            .for_each(|known| known.check(&self.roots, self.is_by_file));
+            .for_each(|existing| existing.check(&self.roots, self.is_by_file));
     }
 
-    /// Ends watching, and says whether nothing was missed.
-    pub(super) fn end_watching(&mut self) -> bool {
+    /// Stops watching; returns whether nothing was missed.
+    pub(super) fn stop_watching(&mut self) -> bool {
         let Some(events) = self.events.take() else {
             return false;
         };
         let events = File::from(events);
-        let mut is_all = self.take_in(&events, MOST_LAST);
-        // What is read now may tell of more.
+        let mut is_all = self.read_events(&events, MOST_LAST);
+        // Reading folders may produce more events.
         while is_all && !self.unread.is_empty() {
-            // Each for itself, so that no heap of names in one keeps the others from being read.
+            // One by one, so that a huge folder does not keep the others from being read.
             std::mem::take(&mut self.unread)
                 .into_iter()
-                .for_each(|next| self.look(vec![next], When::Later));
-            is_all = self.take_in(&events, MOST_LAST);
+                .for_each(|next| self.scan(vec![next], ScanPhase::Later));
+            is_all = self.read_events(&events, MOST_LAST);
         }
         self.unread.clear();
         if let Some(root) = self.roots.first() {
             put(&root.path, events.into(), self.folders.len());
         }
-        is_all && !std::mem::take(&mut self.must_look_again)
+        is_all && !std::mem::take(&mut self.must_rescan)
     }
 }

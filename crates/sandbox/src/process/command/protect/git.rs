@@ -1,15 +1,16 @@
-//! What the settings of a repository make Git obey elsewhere.
+//! Other files that the configuration of a repository makes Git obey.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Bytes of settings that are read; people write a few hundred.
+/// Bytes of configuration to read; people write a few hundred.
 const MOST_BYTES: u64 = 64 << 10;
-/// Files of settings that are read for one repository.
+/// Configuration files to read for one repository.
 const MOST_FILES: usize = 8;
 
-/// The folder of hooks and the files of settings that the settings of a repository name. `git` is its folder.
+/// The hooks folder and the configuration files that a repository's configuration names. `git` is
+/// its folder.
 pub(super) fn obeyed(git: &Path) -> Vec<PathBuf> {
     let mut files = vec![git.join("config")];
     let mut hooks = Vec::new();
@@ -17,7 +18,7 @@ pub(super) fn obeyed(git: &Path) -> Vec<PathBuf> {
     while let Some(file) = files.get(next).filter(|_| next < MOST_FILES).cloned() {
         next += 1;
         let mut text = Vec::new();
-        // What cannot be read here is not obeyed, or is somebody else's.
+        // Git does not obey what cannot be read here, or it belongs to another user.
         let _ = File::open(&file).and_then(|open| open.take(MOST_BYTES).read_to_end(&mut text));
         for (key, value) in settings(&String::from_utf8_lossy(&text)) {
             match (key, file.parent(), git.parent()) {
@@ -36,7 +37,7 @@ enum Key {
     Include,
 }
 
-/// The settings that lead elsewhere. A value that begins in a home is not in a workspace.
+/// The settings that name other files. A value that starts with a home is not in a workspace.
 fn settings(text: &str) -> Vec<(Key, String)> {
     let (mut section, mut found) = (String::new(), Vec::new());
     for line in text.lines() {

@@ -1,58 +1,61 @@
-//! Keeping what governs calls, and leaving nothing behind, also for a caller that no longer waits.
+//! Restoring protected files and cleaning up, even if the caller no longer waits.
 
-use super::Protected;
+use super::ProtectedFiles;
+use crate::process::child::wait_readable;
 use crate::process::command::leftovers::scratch::Scratch;
 use crate::process::command::limits::cgroup::Group;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::Timespec;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
-/// What is protected while a command runs, and what it has that is removed when nothing of it is left.
-pub(in super::super) struct Keeping {
-    pub(in super::super) protected: Protected,
-    pub(in super::super) had: Had,
-    /// Can be read when nothing of the command is left.
+/// The protected files of a running command, and its resources, which are removed when none of its
+/// processes is left.
+pub(in super::super) struct ProtectionGuard {
+    pub(in super::super) protected: ProtectedFiles,
+    pub(in super::super) resources: CommandResources,
+    /// Becomes readable when no process of the command is left.
     ended: OwnedFd,
 }
 
-/// What a command has.
+/// What a command uses.
 #[derive(Default)]
-pub(in super::super) struct Had {
+pub(in super::super) struct CommandResources {
     pub(in super::super) group: Group,
     pub(in super::super) scratch: Option<Scratch>,
 }
 
-impl Keeping {
-    pub(in super::super) fn new(protected: Protected, had: Had, ended: OwnedFd) -> Self {
+impl ProtectionGuard {
+    pub(in super::super) fn new(
+        protected: ProtectedFiles,
+        resources: CommandResources,
+        ended: OwnedFd,
+    ) -> Self {
         Self {
             protected,
-            had,
+            resources,
             ended,
         }
     }
 }
 
-impl Drop for Keeping {
-    /// A caller that waited has restored it already. For one that did not, the command is being ended now.
+impl Drop for ProtectionGuard {
+    /// If the caller waited, everything is restored already. If not, the command is being ended
+    /// now.
     fn drop(&mut self) {
-        const LONG: Timespec = Timespec {
-            tv_sec: 5,
-            tv_nsec: 0,
-        };
-        let (mut protected, had) = (
+        const LONG: Duration = Duration::from_secs(5);
+        let (mut protected, resources) = (
             std::mem::take(&mut self.protected),
-            std::mem::take(&mut self.had),
+            std::mem::take(&mut self.resources),
         );
-        if !protected.has_work() && had.group.is_none() && had.scratch.is_none() {
+        if !protected.has_roots() && resources.group.is_none() && resources.scratch.is_none() {
             return;
         }
         let Ok(ended) = self.ended.try_clone() else {
             return;
         };
         let restore = move || {
-            let _ = poll(&mut [PollFd::new(&ended, PollFlags::IN)], Some(&LONG));
+            let _ = wait_readable(&ended, LONG);
             protected.restore();
-            drop(had);
+            drop(resources);
         };
         let _ = std::thread::Builder::new()
             .name("restore".into())

@@ -1,11 +1,14 @@
-//! The files that govern calls, as a contained command meets them.
+//! Protected files, as a contained command meets them.
 //!
-//! What exists is mounted read-only over itself. What does not exist cannot be mounted over without leaving something in the workspace
-//! that other programs would stumble upon; and a mount goes when somebody outside replaces what it lies on. So every folder that a command
-//! may write is watched from before it is read ([`scan`]), and the command that makes such a name, or that runs while one is replaced, is
-//! ended at once. When nothing of it is left, what came is set aside and what was there is put back ([`restore`]).
+//! Existing ones are mounted read-only over themselves. Missing ones cannot be mounted over without
+//! leaving something in the workspace that other programs would stumble upon; and a mount is gone
+//! when a process outside replaces the file under it. So every folder that a command may write is
+//! watched from before it is read ([`scan`]), and a command that creates a protected file, or runs
+//! while one is replaced, is ended at once. When none of its processes is left, new files are set
+//! aside and replaced ones are put back ([`restore`]).
 //!
-//! Names are reached from a descriptor of the place they are in ([`writable_root`], [`path_node`]): places are moved, and paths have a longest length.
+//! Names are resolved from a descriptor of the place they are in ([`writable_root`],
+//! [`path_node`]): places can be moved, and paths have a maximal length.
 
 mod events;
 mod git;
@@ -19,85 +22,86 @@ mod writable_root;
 use crate::plan::{Access, Plan};
 use crate::process::command::files::open;
 use crate::tier::Tier;
-pub(super) use guard::{Had, Keeping};
-use path_node::Spot;
-use protected_file::Known;
-pub(super) use restore::Undone;
+pub(super) use guard::{CommandResources, ProtectionGuard};
+use path_node::PathNode;
+use protected_file::ProtectedFile;
+pub(super) use restore::UndoReport;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use writable_root::{Depth, Root};
+use writable_root::{ScanDepth, WritableRoot};
 
-/// Whether changes will be asked for.
+/// Whether changes will be watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Watching {
     /// A command will run.
     Yes,
-    /// Only what is there now is wanted.
+    /// Only the present state is needed.
     No,
 }
 
-/// What came of listening.
+/// The result of reading events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Noticed {
-    /// Something that governs calls came to be, or was replaced: the command has to end.
+pub(super) enum Notice {
+    /// A protected file was created or replaced: the command must end.
     Broken,
-    /// Nothing of importance, and all was heard.
+    /// Nothing important, and all events were read.
     Nothing,
-    /// Nothing of importance so far.
+    /// Nothing important so far.
     More,
 }
 
-/// What is heard before others get their turn.
+/// Events handled before other tasks get their turn.
 const MOST_AT_ONCE: usize = 2000;
-/// How long folders are looked into before others get their turn.
+/// How long to scan folders before other tasks get their turn.
 const TURN: Duration = Duration::from_millis(5);
-/// How often everything is looked through because something was not heard.
+/// How often to scan everything because events were missed.
 const OFTEN: Duration = Duration::from_secs(1);
 
-/// What is protected where one command may write.
+/// The protected files where one command may write.
 #[derive(Debug, Default)]
-pub(super) struct Protected {
+pub(super) struct ProtectedFiles {
     /// The places that may be written.
-    roots: Vec<Root>,
-    /// What is there.
-    known: Vec<Known>,
-    /// What links lead to that is not there.
+    roots: Vec<WritableRoot>,
+    /// The protected files that exist.
+    existing: Vec<ProtectedFile>,
+    /// Missing targets of links.
     aliases: Vec<PathBuf>,
-    /// Git's folders that are not called `.git`: whatever is started in one obeys its `config`.
-    bare: BTreeSet<Spot>,
-    /// May not change, nor anything below.
+    /// Git folders that are not called `.git`: programs started in one obey its `config`.
+    bare: BTreeSet<PathNode>,
+    /// May not change, nor anything below them.
     pub(super) fixed: Vec<PathBuf>,
-    /// May not be replaced; what is in it may change.
+    /// May not be replaced, but their content may change.
     pub(super) pinned: Vec<PathBuf>,
-    /// Folders with a link in them that governs.
+    /// Folders that contain a protected link.
     pub(super) ways: Vec<PathBuf>,
-    /// Where changes are told, and in which folder.
+    /// Receives changes, and the folder of each watch.
     events: Option<OwnedFd>,
-    folders: HashMap<i32, Spot>,
-    /// Folders that could not be looked into.
-    closed: BTreeSet<Spot>,
+    folders: HashMap<i32, PathNode>,
+    /// Folders that could not be scanned.
+    closed: BTreeSet<PathNode>,
     /// Whether changes may have been missed.
-    must_look_again: bool,
-    looked: Option<Instant>,
-    /// Folders that came to be and were not looked into yet.
-    unread: VecDeque<Spot>,
-    /// Folders that were looked into since the command ended, by their numbers.
-    looked_into: Option<HashSet<(u64, u64)>>,
-    /// What came to be although it may not.
-    intruders: BTreeSet<Spot>,
-    /// Whether a file that takes a name has no more rights than a new one: then it does not matter who replaced it.
+    must_rescan: bool,
+    scanned_at: Option<Instant>,
+    /// New folders that were not scanned yet.
+    unread: VecDeque<PathNode>,
+    /// Folders that were scanned since the command ended, by device and inode.
+    scanned: Option<HashSet<(u64, u64)>>,
+    /// Protected names that were created.
+    intruders: BTreeSet<PathNode>,
+    /// Whether protection is by file, so that a replacement is as closed as any new file: then
+    /// replacing one does no harm.
     is_by_file: bool,
-    /// Whether what is found is held open.
+    /// Whether files that are found are kept open.
     holds: bool,
-    /// Whether everything was looked at.
+    /// Whether everything was scanned.
     pub(super) is_complete: bool,
 }
 
-impl Protected {
-    /// Looks through everything that a plan lets a command write.
+impl ProtectedFiles {
+    /// Scans everything that a plan lets a command write.
     pub(super) fn find(plan: &Plan, tier: Tier, watching: Watching) -> Self {
         let mut found = Self {
             is_complete: true,
@@ -119,42 +123,42 @@ impl Protected {
         if watching == Watching::Yes {
             found.events = events::take(&found.roots[0].path);
         }
-        found.look_at_first(&files.project, watching);
+        found.scan_first(&files.project, watching);
         found.fixed.sort();
         found.fixed.dedup();
         found
     }
 
     fn add_root(&mut self, path: &Path, project: &Path) {
-        // What is in another such place is looked through there.
+        // What is inside another such place is scanned there.
         if self
             .roots
             .iter()
-            .any(|root| root.depth == Depth::Whole && path.starts_with(&root.path))
+            .any(|root| root.depth == ScanDepth::Whole && path.starts_with(&root.path))
         {
             return;
         }
-        // A place that cannot be opened is refused by the view.
-        let Ok(folder) = open::open(path) else {
+        // The view refuses a place that cannot be opened.
+        let Ok(folder) = open::open_exact(path) else {
             return;
         };
         let (base, depth) = if path.starts_with(project) {
-            (project, Depth::Whole)
+            (project, ScanDepth::Whole)
         } else {
-            (path.parent().unwrap_or(path), Depth::Top)
+            (path.parent().unwrap_or(path), ScanDepth::Top)
         };
         let below = path.strip_prefix(base).unwrap_or(path).to_string_lossy();
-        let spot = Spot::of_root(self.roots.len(), &below);
-        self.roots.push(Root {
+        let node = PathNode::of_root(self.roots.len(), &below);
+        self.roots.push(WritableRoot {
             path: path.to_path_buf(),
             depth,
-            spot,
+            node,
             folder,
         });
     }
 
-    /// The descriptor that can be read when something happened. `None` when there is nothing to watch, or nothing to watch with: users
-    /// have few such descriptors.
+    /// The descriptor that becomes readable on a change. `None` if there is nothing to watch, or no
+    /// descriptor to watch with: users have few of them.
     pub(super) fn events(&mut self) -> Option<File> {
         self.events.take().map(File::from)
     }
@@ -164,49 +168,53 @@ impl Protected {
         self.events = Some(events.into());
     }
 
-    /// Takes in what happened.
-    pub(super) fn notice(&mut self, events: &File) -> Noticed {
-        let is_all = self.take_in(events, MOST_AT_ONCE);
-        // Whoever makes more noise than can be listened to is not looked after all the time.
-        if self.must_look_again && self.looked.is_none_or(|looked| looked.elapsed() > OFTEN) {
-            self.must_look_again = false;
-            self.look_again(Some(events));
-            self.looked = Some(Instant::now());
+    /// Handles events.
+    pub(super) fn notice(&mut self, events: &File) -> Notice {
+        let is_all = self.read_events(events, MOST_AT_ONCE);
+        // A command that makes more changes than can be read is not scanned all the time.
+        if self.must_rescan
+            && self
+                .scanned_at
+                .is_none_or(|scanned_at| scanned_at.elapsed() > OFTEN)
+        {
+            self.must_rescan = false;
+            self.rescan(Some(events));
+            self.scanned_at = Some(Instant::now());
         }
-        let is_all = self.look_a_while(events, TURN) && is_all;
+        let is_all = self.scan_for(events, TURN) && is_all;
         match (self.is_broken(), is_all) {
-            (true, _) => Noticed::Broken,
-            (false, true) => Noticed::Nothing,
-            (false, false) => Noticed::More,
+            (true, _) => Notice::Broken,
+            (false, true) => Notice::Nothing,
+            (false, false) => Notice::More,
         }
     }
 
-    /// For whoever has nothing to watch with: looks at the places themselves.
+    /// Without a descriptor: looks at the places themselves.
     pub(super) fn peek(&mut self) -> bool {
         self.check_all();
         for place in self.places() {
-            self.look(vec![place], scan::When::Peek);
+            self.scan(vec![place], scan::ScanPhase::Peek);
         }
         self.is_broken()
     }
 
-    /// Whether the command has to end.
+    /// Whether the command must end.
     pub(super) fn is_broken(&self) -> bool {
-        !self.intruders.is_empty() || self.known.iter().any(|known| known.was_replaced)
+        !self.intruders.is_empty() || self.existing.iter().any(|existing| existing.was_replaced)
     }
 
     /// Whether something may have to be restored.
-    pub(super) fn has_work(&self) -> bool {
+    pub(super) fn has_roots(&self) -> bool {
         !self.roots.is_empty()
     }
 
-    /// The places themselves.
-    fn places(&self) -> Vec<Spot> {
-        self.roots.iter().map(|root| root.spot.clone()).collect()
+    /// The nodes of the places.
+    fn places(&self) -> Vec<PathNode> {
+        self.roots.iter().map(|root| root.node.clone()).collect()
     }
 
-    /// A path as a name below a place; `None` when it is in none.
-    fn spot_of(&self, path: &Path) -> Option<Spot> {
+    /// A path as a node below a place; `None` if it is in none.
+    fn node_of(&self, path: &Path) -> Option<PathNode> {
         let root = self
             .roots
             .iter()
@@ -215,17 +223,17 @@ impl Protected {
         Some(
             below
                 .iter()
-                .fold(root.spot.clone(), |at, name| at.child(name)),
+                .fold(root.node.clone(), |at, name| at.child(name)),
         )
     }
 
-    /// The place that a name is below.
-    fn root_of(&self, spot: &Spot) -> &Root {
-        &self.roots[spot.root()]
+    /// The place of a node.
+    fn root_of(&self, node: &PathNode) -> &WritableRoot {
+        &self.roots[node.root()]
     }
 
-    /// Where a name was when the command started.
-    fn path_of(&self, spot: &Spot) -> PathBuf {
-        spot.path(&self.root_of(spot).path)
+    /// The path of a node when the command started.
+    fn path_of(&self, node: &PathNode) -> PathBuf {
+        node.path(&self.root_of(node).path)
     }
 }

@@ -1,7 +1,7 @@
-//! A name below a place that may be written.
+//! A name below a writable place.
 //!
-//! It knows the name above it rather than its path: a command can nest folders so deeply that paths are longer than the kernel takes, and
-//! all of them together longer than there is memory.
+//! It refers to the name above it instead of storing its path: a command can nest folders so deeply
+//! that a path exceeds the kernel's limit, and all of them together exceed memory.
 
 use crate::file::{GIT_FOLDER, is_git_folder, is_protected, is_protected_name};
 use std::cmp::Ordering;
@@ -9,34 +9,34 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A name below a place. Equal to another when both have the same names on the way from the same place.
+/// A name below a place. Two are equal if they have the same names on the way from the same place.
 #[derive(Clone, Debug)]
-pub(super) struct Spot(Arc<Node>);
+pub(super) struct PathNode(Arc<NodeData>);
 
 #[derive(Debug)]
-struct Node {
-    /// The place, by its number.
+struct NodeData {
+    /// The index of its place.
     root: usize,
     /// `None` for the place itself.
-    above: Option<Spot>,
+    above: Option<PathNode>,
     name: OsString,
     /// How many names are above it.
     depth: usize,
-    /// Whether it governs calls by its name.
+    /// Whether it is protected.
     is_protected: bool,
-    /// Whether all that is in it does.
+    /// Whether everything in it is protected.
     covers: bool,
     /// Whether it is, or is in, a folder of Git's.
     is_of_git: bool,
 }
 
-impl Spot {
-    /// A place, by the path that protected names are spelled with.
+impl PathNode {
+    /// A place; `below` is its path as protected names are spelled.
     pub(super) fn of_root(root: usize, below: &str) -> Self {
         let name = below.rsplit('/').next().unwrap_or_default().into();
         let (is_protected, covers) = (is_protected(below), is_protected(&format!("{below}/x")));
         let is_of_git = below.split('/').any(is_git_folder);
-        Self(Arc::new(Node {
+        Self(Arc::new(NodeData {
             root,
             above: None,
             name,
@@ -53,7 +53,8 @@ impl Spot {
             (self.0.covers, self.0.covers, self.0.is_of_git);
         let text = name.to_string_lossy();
         if !covers && is_protected_name(&text) {
-            // What protects a name is the name, the one above it, or that it lies in a folder of Git's.
+            // A name is protected by itself, by the name above it, or by lying in a folder of
+            // Git's.
             let git = if is_of_git { GIT_FOLDER } else { "" };
             let near = format!("{git}/{}/{text}", self.0.name.to_string_lossy());
             is_protected_here = is_protected(&near);
@@ -61,7 +62,7 @@ impl Spot {
             is_of_git |= is_protected_here && !covers;
         }
         let (root, above, depth) = (self.0.root, Some(self.clone()), self.0.depth + 1);
-        Self(Arc::new(Node {
+        Self(Arc::new(NodeData {
             root,
             above,
             name: name.to_owned(),
@@ -72,7 +73,7 @@ impl Spot {
         }))
     }
 
-    /// The number of its place.
+    /// The index of its place.
     pub(super) fn root(&self) -> usize {
         self.0.root
     }
@@ -86,7 +87,7 @@ impl Spot {
         &self.0.name
     }
 
-    /// Whether it governs calls, or is in something that does.
+    /// Whether it is protected, or in something protected.
     pub(super) fn is_protected(&self) -> bool {
         self.0.is_protected
     }
@@ -100,21 +101,22 @@ impl Spot {
     pub(super) fn names(&self) -> Vec<&OsStr> {
         let mut names: Vec<&OsStr> = self
             .way_up()
-            .filter(|spot| spot.above().is_some())
+            .filter(|node| node.above().is_some())
             .map(Self::name)
             .collect();
         names.reverse();
         names
     }
 
-    /// Where it is, when its place is there.
+    /// Its path, if its place is at `place`.
     pub(super) fn path(&self, place: &Path) -> PathBuf {
         let mut path = place.to_path_buf();
         path.extend(self.names());
         path
     }
 
-    /// Whether it is this path. Names are compared first: that is asked for every change in a workspace.
+    /// Whether it is at this path. Compares names first, because this runs for every change in a
+    /// workspace.
     pub(super) fn is_at(&self, place: &Path, path: &Path) -> bool {
         match self.above() {
             Some(_) => {
@@ -133,22 +135,22 @@ impl Spot {
     }
 
     fn way_up(&self) -> impl Iterator<Item = &Self> {
-        std::iter::successors(Some(self), |spot| spot.above())
+        std::iter::successors(Some(self), |node| node.above())
     }
 }
 
-impl Drop for Node {
-    /// One after the other: the names of a deep tree, each dropped by the one below it, would need a deep stack.
+impl Drop for NodeData {
+    /// Iterative: dropping the names of a deep tree recursively would need a deep stack.
     fn drop(&mut self) {
         let mut above = self.above.take();
-        while let Some(mut node) = above.and_then(|Spot(node)| Arc::into_inner(node)) {
+        while let Some(mut node) = above.and_then(|PathNode(node)| Arc::into_inner(node)) {
             above = node.above.take();
         }
     }
 }
 
-impl Ord for Spot {
-    /// What is higher comes first. Two in the same folder need no more than their names to be compared.
+impl Ord for PathNode {
+    /// Higher ones first. Two in the same folder are compared by their names alone.
     fn cmp(&self, other: &Self) -> Ordering {
         let pairs = self
             .way_up()
@@ -162,32 +164,33 @@ impl Ord for Spot {
     }
 }
 
-impl PartialOrd for Spot {
+impl PartialOrd for PathNode {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Spot {
+impl PartialEq for PathNode {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Spot {}
+impl Eq for PathNode {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn spot(path: &str) -> Spot {
-        path.split('/')
-            .fold(Spot::of_root(0, ""), |at, name| at.child(OsStr::new(name)))
+    fn node(path: &str) -> PathNode {
+        path.split('/').fold(PathNode::of_root(0, ""), |at, name| {
+            at.child(OsStr::new(name))
+        })
     }
 
     #[test]
-    fn a_name_governs_where_its_whole_path_does() {
+    fn a_node_is_protected_where_its_whole_path_is() {
         for path in [
             "harness.md",
             "a/b/.claude",
@@ -212,7 +215,7 @@ mod tests {
             ".harness/.git",
             "a/commondir",
         ] {
-            assert_eq!(spot(path).is_protected(), is_protected(path), "{path}");
+            assert_eq!(node(path).is_protected(), is_protected(path), "{path}");
         }
         for (below, name) in [
             ("", "config"),
@@ -223,7 +226,7 @@ mod tests {
         ] {
             let path = format!("{below}/{name}");
             assert_eq!(
-                Spot::of_root(0, below)
+                PathNode::of_root(0, below)
                     .child(OsStr::new(name))
                     .is_protected(),
                 is_protected(path.trim_start_matches('/')),
@@ -233,32 +236,33 @@ mod tests {
     }
 
     #[test]
-    fn spots_are_what_their_names_are_and_those_above_come_first() {
-        assert_eq!(spot("a/b"), spot("a/b"));
-        assert_ne!(spot("a/b"), spot("b/b"));
+    fn nodes_are_equal_by_their_names_and_those_above_come_first() {
+        assert_eq!(node("a/b"), node("a/b"));
+        assert_ne!(node("a/b"), node("b/b"));
         assert!(
-            spot("a/b/c").is_below(&spot("a"))
-                && !spot("a/b/c").is_below(&spot("b"))
-                && !spot("a").is_below(&spot("a"))
+            node("a/b/c").is_below(&node("a"))
+                && !node("a/b/c").is_below(&node("b"))
+                && !node("a").is_below(&node("a"))
         );
-        assert_eq!(spot("a/b").path(Path::new("/ws")), Path::new("/ws/a/b"));
+        assert_eq!(node("a/b").path(Path::new("/ws")), Path::new("/ws/a/b"));
         assert!(
-            spot("a/b").is_at(Path::new("/ws"), Path::new("/ws/a/b"))
-                && !spot("a/b").is_at(Path::new("/ws"), Path::new("/ws/c/b"))
+            node("a/b").is_at(Path::new("/ws"), Path::new("/ws/a/b"))
+                && !node("a/b").is_at(Path::new("/ws"), Path::new("/ws/c/b"))
         );
-        let sorted: BTreeSet<Spot> = ["z/z/a", "b", "a/c", "b"].map(spot).into();
+        let sorted: BTreeSet<PathNode> = ["z/z/a", "b", "a/c", "b"].map(node).into();
         assert_eq!(
             sorted
                 .iter()
-                .map(|spot| spot.path(Path::new("")))
+                .map(|node| node.path(Path::new("")))
                 .collect::<Vec<_>>(),
             ["b", "a/c", "z/z/a"].map(PathBuf::from)
         );
     }
 
     #[test]
-    fn a_deep_one_is_compared_and_dropped_without_a_deep_stack() {
-        let deep = || (0..300_000).fold(Spot::of_root(0, ""), |at, _| at.child(OsStr::new("d")));
+    fn a_deep_node_is_compared_and_dropped_without_a_deep_stack() {
+        let deep =
+            || (0..300_000).fold(PathNode::of_root(0, ""), |at, _| at.child(OsStr::new("d")));
         assert!(deep() == deep());
     }
 }

@@ -1,7 +1,8 @@
-//! One protected name that exists.
+//! One protected file that exists.
 
-use super::path_node::Spot;
-use super::writable_root::Root;
+use super::path_node::PathNode;
+use super::writable_root::WritableRoot;
+use crate::lock::lock;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 use std::collections::HashMap;
@@ -11,81 +12,82 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
-/// What a protected name was when the command started.
+/// A protected file, as it was when the command started.
 #[derive(Debug)]
-pub(super) struct Known {
-    pub(super) spot: Spot,
-    /// Where that is.
+pub(super) struct ProtectedFile {
+    pub(super) node: PathNode,
+    /// Its path at that time.
     pub(super) path: PathBuf,
-    pub(super) was: Arc<Was>,
+    pub(super) was: Arc<Original>,
     /// Whether something else was found in its place.
     pub(super) was_replaced: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct Was {
-    pub(super) kind: Kind,
+pub(super) struct Original {
+    pub(super) kind: OriginalKind,
     number: (u64, u64),
-    /// Held open, so that its number is not given to another file, and to find it by when it was moved. Not for every one of very many.
+    /// Kept open, so that its inode number is not reused, and to find it after a move. Not for very
+    /// many.
     pub(super) held: Option<OwnedFd>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A file, its text where that is kept, and its mode, user and group. The file itself may say something else by the time it is put
-    /// back: while it loses its name, it has lost its mount already.
+pub(super) enum OriginalKind {
+    /// A file, its text if that is kept, and its mode, user and group. The file itself may have
+    /// changed by the time it is put back: it loses its mount before it loses its name.
     File(Option<Vec<u8>>, (u32, u32, u32)),
     /// A folder, or something else that is moved rather than copied.
     Folder,
-    /// A link, which nothing can be mounted over, and where it leads.
+    /// A link, which cannot be mounted over, and its target.
     Link(PathBuf),
 }
 
-/// What is in the place of a protected name now.
+/// What is at a protected path now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Now {
+pub(super) enum Current {
     Same,
     Gone,
     Other,
 }
 
-/// A larger file is protected, and not put back.
+/// A larger file is protected, but not put back.
 pub(super) const MOST_KEPT: u64 = 1 << 20;
 
-/// What is known to commands that run now, by the number of its folder and its name. One that starts while another's is about to be put
-/// back must not take what it finds for what was there.
-static RUNNING: Mutex<Option<HashMap<Id, Weak<Was>>>> = Mutex::new(None);
-type Id = ((u64, u64), OsString);
+/// The originals of running commands, by folder and name. A command that starts while another one's
+/// file is about to be put back must not take what it finds for the original.
+static RUNNING: Mutex<Option<HashMap<FileKey, Weak<Original>>>> = Mutex::new(None);
+type FileKey = ((u64, u64), OsString);
 
-/// Whether a name is held open.
+/// Whether to keep a file open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hold {
-    /// To find it by when it was moved.
+pub(super) enum KeepOpen {
+    /// To find it after a move.
     Yes,
-    /// There are very many.
+    /// There are too many.
     No,
 }
 
-impl Known {
-    /// What has a name now; `None` when nothing has.
-    pub(super) fn at(roots: &[Root], spot: Spot, hold: Hold) -> Option<Self> {
-        let root = roots.get(spot.root())?;
-        let path = spot.path(&root.path);
-        let folder = spot
+impl ProtectedFile {
+    /// The protected file at a node; `None` if there is none.
+    pub(super) fn at(roots: &[WritableRoot], node: PathNode, hold: KeepOpen) -> Option<Self> {
+        let root = roots.get(node.root())?;
+        let path = node.path(&root.path);
+        let folder = node
             .above()
             .map(|above| root.find(above))
             .transpose()
             .ok()?;
-        // A place has no folder above it that is open.
+        // A place has no open folder above it.
         let (folder, name) = folder.as_ref().map_or((CWD, path.as_os_str()), |folder| {
-            (folder.as_fd(), spot.name())
+            (folder.as_fd(), node.name())
         });
-        if hold == Hold::No {
-            let was = Arc::new(Was::at(folder, name, None)?);
+        if hold == KeepOpen::No {
+            let was = Arc::new(Original::at(folder, name, None)?);
             return Some(Self {
-                spot,
+                node,
                 path,
                 was,
                 was_replaced: false,
@@ -93,17 +95,17 @@ impl Known {
         }
         let facts = statat(folder, c".", AtFlags::empty()).ok()?;
         let id = ((facts.st_dev, facts.st_ino), name.to_owned());
-        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = lock(&RUNNING);
         let running = running.get_or_insert_default();
         if let Some(was) = running.get(&id).and_then(Weak::upgrade) {
-            let mut known = Self {
-                spot,
+            let mut existing = Self {
+                node,
                 path,
                 was,
                 was_replaced: false,
             };
-            known.was_replaced = known.now(roots) == Now::Other;
-            return Some(known);
+            existing.was_replaced = existing.now(roots) == Current::Other;
+            return Some(existing);
         }
         let held = openat(
             folder,
@@ -112,52 +114,53 @@ impl Known {
             Mode::empty(),
         )
         .ok();
-        let was = Arc::new(Was::at(folder, name, held)?);
+        let was = Arc::new(Original::at(folder, name, held)?);
         running.retain(|_, was| was.strong_count() > 0);
         running.insert(id, Arc::downgrade(&was));
         Some(Self {
-            spot,
+            node,
             path,
             was,
             was_replaced: false,
         })
     }
 
-    pub(super) fn now(&self, roots: &[Root]) -> Now {
-        let facts = match (self.spot.above(), roots.get(self.spot.root())) {
+    pub(super) fn now(&self, roots: &[WritableRoot]) -> Current {
+        let facts = match (self.node.above(), roots.get(self.node.root())) {
             (Some(above), Some(root)) => root.find(above).and_then(|folder| {
-                Ok(statat(folder, self.spot.name(), AtFlags::SYMLINK_NOFOLLOW)?)
+                Ok(statat(folder, self.node.name(), AtFlags::SYMLINK_NOFOLLOW)?)
             }),
             _ => statat(CWD, &self.path, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from),
         };
         match facts {
-            Ok(facts) if (facts.st_dev, facts.st_ino) == self.was.number => Now::Same,
+            Ok(facts) if (facts.st_dev, facts.st_ino) == self.was.number => Current::Same,
             Err(cause)
                 if matches!(
                     Errno::from_io_error(&cause),
                     Some(Errno::NOENT | Errno::NOTDIR)
                 ) =>
             {
-                Now::Gone
+                Current::Gone
             }
-            // Whoever closed the folder above it may have replaced it, too.
-            _ => Now::Other,
+            // Whoever closed the folder above it may also have replaced it.
+            _ => Current::Other,
         }
     }
 
-    /// Looks whether it is still what it was.
-    pub(super) fn check(&mut self, roots: &[Root], is_by_file: bool) {
-        let is_link = matches!(self.was.kind, Kind::Link(_));
+    /// Checks whether it is still the same.
+    pub(super) fn check(&mut self, roots: &[WritableRoot], is_by_file: bool) {
+        let is_link = matches!(self.was.kind, OriginalKind::Link(_));
         self.was_replaced |= match self.now(roots) {
-            Now::Same => false,
-            // A link can be removed by the command; anything else only by somebody outside, who may.
-            Now::Gone => is_link,
-            Now::Other => is_link || !is_by_file,
+            Current::Same => false,
+            // The command can remove a link; only a process outside, which may, can remove anything
+            // else.
+            Current::Gone => is_link,
+            Current::Other => is_link || !is_by_file,
         };
     }
 }
 
-impl Was {
+impl Original {
     fn at(folder: BorrowedFd<'_>, name: &OsStr, held: Option<OwnedFd>) -> Option<Self> {
         let facts = match &held {
             Some(held) => fstat(held),
@@ -165,14 +168,14 @@ impl Was {
         };
         let facts = facts.ok()?;
         let kind = match facts.st_mode & libc::S_IFMT {
-            libc::S_IFLNK => Kind::Link(
+            libc::S_IFLNK => OriginalKind::Link(
                 OsString::from_vec(readlinkat(folder, name, Vec::new()).ok()?.into_bytes()).into(),
             ),
             libc::S_IFREG => {
                 let text = held.as_ref().and_then(|_| text(folder, name, &facts));
-                Kind::File(text, (facts.st_mode & 0o7777, facts.st_uid, facts.st_gid))
+                OriginalKind::File(text, (facts.st_mode & 0o7777, facts.st_uid, facts.st_gid))
             }
-            _ => Kind::Folder,
+            _ => OriginalKind::Folder,
         };
         Some(Self {
             kind,
@@ -182,7 +185,7 @@ impl Was {
     }
 }
 
-/// What a file says, if it is still that file.
+/// The text of a file, if it is still the same file.
 fn text(folder: BorrowedFd<'_>, name: &OsStr, facts: &Stat) -> Option<Vec<u8>> {
     if u64::try_from(facts.st_size).ok()? > MOST_KEPT {
         return None;

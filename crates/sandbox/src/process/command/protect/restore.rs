@@ -1,10 +1,12 @@
-//! Undoing, when nothing of a command is left, what it did to the files that govern calls, or could have done.
+//! Undoing what a command did, or could have done, to protected files, when none of its processes
+//! is left.
 
-use super::Protected;
-use super::path_node::Spot;
-use super::protected_file::{Kind, Known, MOST_KEPT, Now};
-use super::scan::When;
-use super::writable_root::{open_up, own};
+use super::ProtectedFiles;
+use super::path_node::PathNode;
+use super::protected_file::{Current, MOST_KEPT, OriginalKind, ProtectedFile};
+use super::scan::ScanPhase;
+use super::writable_root::{own, unlock};
+use crate::lock::lock;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, openat, readlinkat, renameat_with,
     statat, symlinkat,
@@ -18,86 +20,89 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{PermissionsExt as _, fchown};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 static RESTORING: Mutex<()> = Mutex::new(());
 
-/// How often something is put back that somebody else makes at the same time.
+/// How often to retry putting a file back while another process creates it.
 const TRIES: usize = 3;
 
-/// Something that was undone, or that could not be.
+/// Something that was undone, or could not be.
 #[derive(Debug)]
-pub(in super::super) struct Undone {
+pub(in super::super) struct UndoReport {
     pub(in super::super) path: PathBuf,
     pub(in super::super) why: String,
 }
 
-impl Protected {
-    /// Sets aside what came and puts back what was there before. Nothing is removed, because a person may have made it in the same moment.
-    pub(in super::super) fn restore(&mut self) -> Vec<Undone> {
-        if !self.has_work() {
+impl ProtectedFiles {
+    /// Sets aside new files and puts back replaced ones. Removes nothing, because a person may have
+    /// created it at the same moment.
+    pub(in super::super) fn restore(&mut self) -> Vec<UndoReport> {
+        if !self.has_roots() {
             return Vec::new();
         }
-        // Two that put the same thing back would set each other's aside.
-        let _alone = RESTORING.lock().unwrap_or_else(PoisonError::into_inner);
-        self.looked_into = Some(HashSet::new());
-        if !self.end_watching() {
-            self.looked_into = Some(HashSet::new());
-            self.look_again(None);
+        // Two commands that put back the same file would set each other's aside.
+        let _alone = lock(&RESTORING);
+        self.scanned = Some(HashSet::new());
+        if !self.stop_watching() {
+            self.scanned = Some(HashSet::new());
+            self.rescan(None);
         }
-        self.look_into_closed();
+        self.scan_closed();
         let undone = self.undo();
         self.roots.clear();
         undone
     }
 
-    fn undo(&mut self) -> Vec<Undone> {
+    fn undo(&mut self) -> Vec<UndoReport> {
         let mut undone = Vec::new();
         let intruders = std::mem::take(&mut self.intruders);
         // Those above come first.
-        for spot in &intruders {
-            let why = match self.set_aside(spot) {
+        for node in &intruders {
+            let why = match self.set_aside(node) {
                 Ok(Some(name)) => format!(
-                    "it governs calls, and no command makes it; it was set aside as `{name}`"
+                    "a command may not create this protected file; it was set aside as `{name}`"
                 ),
-                // It went with a folder above it.
-                Ok(None) if intruders.iter().any(|other| spot.is_below(other)) => continue,
-                Ok(None) => "it governs calls, and no command makes it; it is gone".to_owned(),
+                // It was moved with a folder above it.
+                Ok(None) if intruders.iter().any(|other| node.is_below(other)) => continue,
+                Ok(None) => {
+                    "a command may not create this protected file; it is gone now".to_owned()
+                }
                 Err(cause) => format!(
-                    "it governs calls, and no command makes it; look at it, it could not be set aside: {cause}"
+                    "a command may not create this protected file, and it could not be set aside: {cause}; look at it"
                 ),
             };
-            undone.push(Undone {
-                path: self.path_of(spot),
+            undone.push(UndoReport {
+                path: self.path_of(node),
                 why,
             });
         }
-        let known = std::mem::take(&mut self.known);
-        for known in known.iter().filter(|known| known.was_replaced) {
-            let why = match self.put_back(known) {
+        let existing = std::mem::take(&mut self.existing);
+        for existing in existing.iter().filter(|existing| existing.was_replaced) {
+            let why = match self.put_back(existing) {
                 Ok(Some(done)) => format!(
-                    "it governs calls, and was replaced while the command ran, which could change it then; {done}"
+                    "this protected file was replaced while the command ran, which could then change it; {done}"
                 ),
                 Ok(None) => {
-                    "it governs calls, and was replaced while the command ran; it is as it was"
+                    "this protected file was replaced while the command ran; its content is the same"
                         .to_owned()
                 }
                 Err(cause) => {
                     format!(
-                        "it governs calls, and was replaced while the command ran; look at it, it could not be put back: {cause}"
+                        "this protected file was replaced while the command ran, and it could not be put back: {cause}; look at it"
                     )
                 }
             };
-            undone.push(Undone {
-                path: known.path.clone(),
+            undone.push(UndoReport {
+                path: existing.path.clone(),
                 why,
             });
         }
         undone
     }
 
-    /// Looks into folders that could not be looked into before, and those that come to light there.
-    fn look_into_closed(&mut self) {
+    /// Scans folders that could not be scanned before, and those found in them.
+    fn scan_closed(&mut self) {
         let mut tried = BTreeSet::new();
         while let Some(folder) = self.closed.pop_first() {
             if tried.len() >= MOST_CLOSED {
@@ -105,63 +110,68 @@ impl Protected {
                 return;
             }
             if tried.insert(folder.clone()) {
-                self.look(vec![folder], When::Later);
+                self.scan(vec![folder], ScanPhase::Later);
             }
         }
     }
 
-    /// Gives whatever has a name another one, and says which; `None` when nothing has it.
-    fn set_aside(&self, spot: &Spot) -> io::Result<Option<String>> {
-        let folder = match self.folder_of(spot) {
+    /// Renames whatever has a protected name, and returns the new name; `None` if there is nothing.
+    fn set_aside(&self, node: &PathNode) -> io::Result<Option<String>> {
+        let folder = match self.folder_of(node) {
             Err(cause) if is_gone(&cause) => return Ok(None),
             folder => folder?,
         };
-        let _opened = open_up(&folder)?;
-        match set_aside_in(&folder, spot.name()) {
+        let _opened = unlock(&folder)?;
+        match set_aside_in(&folder, node.name()) {
             Err(cause) if is_gone(&cause) => Ok(None),
             aside => aside.map(Some),
         }
     }
 
-    /// Puts back what had a name, and says how; `None` when what has it now is no different.
-    fn put_back(&self, known: &Known) -> io::Result<Option<String>> {
-        let (folder, name) = (self.folder_of(&known.spot)?, known.spot.name());
-        let _opened = open_up(&folder)?;
-        let now = known.now(&self.roots);
-        if now == Now::Same || now == Now::Other && is_same(known, &folder, name) {
+    /// Puts back the original, and says how; `None` if what is there now is the same.
+    fn put_back(&self, existing: &ProtectedFile) -> io::Result<Option<String>> {
+        let (folder, name) = (self.folder_of(&existing.node)?, existing.node.name());
+        let _opened = unlock(&folder)?;
+        let now = existing.now(&self.roots);
+        if now == Current::Same || now == Current::Other && is_same(existing, &folder, name) {
             return Ok(None);
         }
-        let new = fresh(name)?;
+        let new = fresh_name(name)?;
         let put = self
-            .make_again(known, &folder, OsStr::new(&new))
+            .make_again(existing, &folder, OsStr::new(&new))
             .and_then(|()| change_places(&folder, &new, name));
         match put {
-            Ok(true) => Ok(Some(format!("it was put back, and {}", is_now(new)))),
-            Ok(false) => Ok(Some("it was put back, and nothing was there".to_owned())),
-            // The command could have written what is there, so that does not stay.
+            Ok(true) => Ok(Some(format!("it was put back; {}", is_now(new)))),
+            Ok(false) => Ok(Some("it was put back; nothing was in its place".to_owned())),
+            // The command could have written what is there, so it must not stay.
             Err(cause) => {
                 let aside = self
-                    .set_aside(&known.spot)?
-                    .map_or_else(|| "nothing was there".to_owned(), is_now);
+                    .set_aside(&existing.node)?
+                    .map_or_else(|| "nothing was in its place".to_owned(), is_now);
                 Err(io::Error::other(format!("{cause} ({aside})")))
             }
         }
     }
 
-    /// Makes what was there under another name.
-    fn make_again(&self, known: &Known, folder: &OwnedFd, new: &OsStr) -> io::Result<()> {
-        match &known.was.kind {
-            Kind::Link(target) => Ok(symlinkat(target, folder, new)?),
-            Kind::File(Some(text), owner) => write(text, *owner, folder, new),
-            Kind::File(None, _) => Err(io::Error::other("what it said was not kept")),
-            Kind::Folder => self.move_back(known, folder, new),
+    /// Creates the original again under another name.
+    fn make_again(
+        &self,
+        existing: &ProtectedFile,
+        folder: &OwnedFd,
+        new: &OsStr,
+    ) -> io::Result<()> {
+        match &existing.was.kind {
+            OriginalKind::Link(target) => Ok(symlinkat(target, folder, new)?),
+            OriginalKind::File(Some(text), owner) => write(text, *owner, folder, new),
+            OriginalKind::File(None, _) => Err(io::Error::other("its content was not kept")),
+            OriginalKind::Folder => self.move_back(existing, folder, new),
         }
     }
 
-    /// A folder that was moved elsewhere in a place that is written comes back.
-    fn move_back(&self, known: &Known, folder: &OwnedFd, new: &OsStr) -> io::Result<()> {
-        let lost = || io::Error::other("what was there is gone");
-        let held = known.was.held.as_ref().ok_or_else(lost)?;
+    /// Moves back a folder that was moved within a writable place.
+    fn move_back(&self, existing: &ProtectedFile, folder: &OwnedFd, new: &OsStr) -> io::Result<()> {
+        let lost = || io::Error::other("the original is gone");
+        let held = existing.was.held.as_ref().ok_or_else(lost)?;
         let path_now = |file: &OwnedFd| {
             Ok::<_, Errno>(PathBuf::from(OsString::from_vec(
                 readlinkat(CWD, own(file), Vec::new())?.into_bytes(),
@@ -170,16 +180,16 @@ impl Protected {
         // Where it is now, below where the place is now.
         let (path, place) = (
             path_now(held)?,
-            path_now(&self.root_of(&known.spot).folder)?,
+            path_now(&self.root_of(&existing.node).folder)?,
         );
         let below = path.strip_prefix(&place).map_err(|_| lost())?;
-        let spot = below
+        let node = below
             .iter()
-            .fold(self.root_of(&known.spot).spot.clone(), |at, name| {
+            .fold(self.root_of(&existing.node).node.clone(), |at, name| {
                 at.child(name)
             });
-        let (from, old) = (self.folder_of(&spot).map_err(|_| lost())?, spot.name());
-        let _opened = open_up(&from)?;
+        let (from, old) = (self.folder_of(&node).map_err(|_| lost())?, node.name());
+        let _opened = unlock(&from)?;
         let facts = (
             statat(&from, old, AtFlags::SYMLINK_NOFOLLOW)?,
             rustix::fs::fstat(held)?,
@@ -196,19 +206,19 @@ impl Protected {
         )?)
     }
 
-    /// The folder that a name is in.
-    fn folder_of(&self, spot: &Spot) -> io::Result<OwnedFd> {
-        let above = spot
+    /// The folder of a node.
+    fn folder_of(&self, node: &PathNode) -> io::Result<OwnedFd> {
+        let above = node
             .above()
-            .ok_or_else(|| io::Error::other("it is outside"))?;
-        self.root_of(spot).find(above)
+            .ok_or_else(|| io::Error::other("it is a place itself"))?;
+        self.root_of(node).find(above)
     }
 }
 
-/// Closed folders that are looked into for one command.
+/// Closed folders scanned for one command.
 const MOST_CLOSED: usize = 10_000;
 
-/// Whether nothing has a name any more: it is gone, or a folder above it is.
+/// Whether nothing has the name any more: it is gone, or a folder above it is.
 fn is_gone(cause: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(cause),
@@ -217,16 +227,16 @@ fn is_gone(cause: &io::Error) -> bool {
 }
 
 fn set_aside_in(folder: &OwnedFd, name: &OsStr) -> io::Result<String> {
-    let aside = fresh(name)?;
+    let aside = fresh_name(name)?;
     renameat_with(folder, name, folder, &aside, RenameFlags::NOREPLACE)?;
     Ok(aside)
 }
 
-/// A name that governs nothing and that nobody could have taken before.
-fn fresh(name: &OsStr) -> io::Result<String> {
+/// A name that is not protected and that no process could have taken before.
+fn fresh_name(name: &OsStr) -> io::Result<String> {
     let mut bytes = [0_u8; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    // As much of the old name as a name has room for.
+    // As much of the old name as fits.
     let name: String = name
         .to_string_lossy()
         .trim_start_matches('.')
@@ -239,13 +249,13 @@ fn fresh(name: &OsStr) -> io::Result<String> {
     ))
 }
 
-/// Whether what took a name says the same as what had it.
-fn is_same(known: &Known, folder: &OwnedFd, name: &OsStr) -> bool {
-    match &known.was.kind {
-        Kind::Link(target) => readlinkat(folder, name, Vec::new())
+/// Whether the replacement has the same content as the original.
+fn is_same(existing: &ProtectedFile, folder: &OwnedFd, name: &OsStr) -> bool {
+    match &existing.was.kind {
+        OriginalKind::Link(target) => readlinkat(folder, name, Vec::new())
             .is_ok_and(|now| now.as_bytes() == target.as_os_str().as_encoded_bytes()),
-        Kind::File(Some(text), _) => {
-            // Another name of the same file could be written by the next command.
+        OriginalKind::File(Some(text), _) => {
+            // The next command could write through another name of the same file.
             let is_plain = |facts: Stat| {
                 FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile
                     && facts.st_nlink == 1
@@ -259,16 +269,17 @@ fn is_same(known: &Known, folder: &OwnedFd, name: &OsStr) -> bool {
                     && said == *text
             })
         }
-        Kind::File(None, _) | Kind::Folder => false,
+        OriginalKind::File(None, _) | OriginalKind::Folder => false,
     }
 }
 
 fn is_now(aside: String) -> String {
-    format!("what was there is `{aside}` now")
+    format!("what was in its place is now `{aside}`")
 }
 
-/// Gives what was made the name it had, and whatever has that the other name, and says whether something had it. In one step: a command
-/// that starts in between must find one or the other, or it would set aside what is put back as something that came.
+/// Gives the recreated file its old name, and whatever has that name the other one; returns whether
+/// something had it. In one step: a command that starts in between must find one or the other, or
+/// it would set aside what is put back.
 fn change_places(folder: &OwnedFd, new: &str, name: &OsStr) -> io::Result<bool> {
     let change = |flags| renameat_with(folder, new, folder, name, flags);
     let mut tries = 0..TRIES;
@@ -278,7 +289,7 @@ fn change_places(folder: &OwnedFd, new: &str, name: &OsStr) -> io::Result<bool> 
             changed => return Ok(changed.map(|()| true)?),
         }
         match change(RenameFlags::NOREPLACE) {
-            // Somebody made it anew in between.
+            // Another process created it in between.
             Err(Errno::EXIST) if tries.next().is_some() => {}
             changed => return Ok(changed.map(|()| false)?),
         }

@@ -1,10 +1,10 @@
-//! Looking for the files that govern calls.
+//! Looking for protected files.
 
 use super::git;
-use super::path_node::Spot;
-use super::protected_file::{Hold, Kind, Known};
-use super::writable_root::{Depth, Near, OpenedUp};
-use super::{Protected, Watching};
+use super::path_node::PathNode;
+use super::protected_file::{KeepOpen, OriginalKind, ProtectedFile};
+use super::writable_root::{OpenParent, ScanDepth, UnlockedFolder};
+use super::{ProtectedFiles, Watching};
 use crate::file::{GIT_FOLDER, git_names, is_protected_name, protected_paths, protected_rests};
 use rustix::fs::{AtFlags, FileType, RawDir, Stat, fstat, statat};
 use rustix::io::Errno;
@@ -18,63 +18,63 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Entries that are looked at. Reading more would take longer than most commands.
+/// How many entries to scan. Reading more would take longer than most commands.
 const MOST_ENTRIES: usize = 20_000;
-/// Folders full of other people's files, in which nobody keeps settings.
+/// Folders full of third-party files, in which people keep no settings.
 const SKIPPED: &[&str] = &["node_modules", "target", ".venv", "__pycache__", "objects"];
-/// What of Git's folder has much in it, and no settings.
+/// Parts of Git's folder with many files and no settings.
 const NOT_IN_GIT: &[&str] = &["refs", "logs", "lfs"];
-/// What makes a folder one of Git's, whatever it is called.
+/// What makes a folder one of Git's, whatever its name.
 const GIT_PARTS: &[&str] = &["HEAD", "objects", "refs", "commondir"];
-/// Room for names that are read at once.
+/// Buffer for directory entries.
 const SPACE: usize = 16 << 10;
-/// Protected names that are held open for one command.
+/// Protected files kept open for one command.
 const MOST_HELD: usize = 32;
-/// The kernel mounts nothing over a longer path.
+/// The kernel cannot mount over a longer path.
 const LONGEST_PATH: usize = 4096;
 
-/// When a folder is looked at.
+/// When a folder is scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum When {
-    /// Before the command: what is there is protected.
+pub(super) enum ScanPhase {
+    /// Before the command: what exists is protected.
     First,
-    /// Since then: what is there and was not came to be.
+    /// Afterwards: what exists and did not before was created.
     Later,
-    /// The same, without what is below.
+    /// The same, without subfolders.
     Peek,
 }
 
-impl Protected {
-    pub(super) fn look_at_first(&mut self, project: &Path, watching: Watching) {
+impl ProtectedFiles {
+    pub(super) fn scan_first(&mut self, project: &Path, watching: Watching) {
         self.holds = watching == Watching::Yes;
         let (protected, start): (Vec<_>, Vec<_>) =
-            self.places().into_iter().partition(Spot::is_protected);
-        protected.into_iter().for_each(|place| self.note(place));
-        self.look(start, When::First);
-        // The project's own names may be links that lead into a place that is written, although they do not lie in one.
+            self.places().into_iter().partition(PathNode::is_protected);
+        protected.into_iter().for_each(|place| self.remember(place));
+        self.scan(start, ScanPhase::First);
+        // The project's own names may be links into a writable place, although they are not in one.
         if !self.roots.iter().any(|root| root.path == project) {
             protected_paths()
                 .chain([GIT_FOLDER.to_owned()])
-                .for_each(|name| self.follow(&project.join(name)));
+                .for_each(|name| self.follow_links(&project.join(name)));
         }
     }
 
-    /// Looks at everything, because something may have been missed.
-    pub(super) fn look_again(&mut self, events: Option<&File>) {
+    /// Scans everything, because events may have been missed.
+    pub(super) fn rescan(&mut self, events: Option<&File>) {
         self.check_all();
         let start = self.places();
         match events {
             Some(_) => self.unread.extend(start),
-            None => self.look(start, When::Later),
+            None => self.scan(start, ScanPhase::Later),
         }
     }
 
-    /// Looks on where it was left, for a while, and says whether that was all: a command can make folders faster than they can be read, and
-    /// whoever watches it has other things to see to, its deadline first.
-    pub(super) fn look_a_while(&mut self, events: &File, time: Duration) -> bool {
+    /// Continues scanning for a while, and returns whether that was all: a command can create
+    /// folders faster than they can be read, and its watcher must also keep its deadline.
+    pub(super) fn scan_for(&mut self, events: &File, time: Duration) -> bool {
         let started = Instant::now();
         while let Some(next) = self.unread.pop_front() {
-            self.look_on(vec![next], When::Later, Some((events, started + time)));
+            self.scan_folders(vec![next], ScanPhase::Later, Some((events, started + time)));
             if started.elapsed() >= time {
                 return self.unread.is_empty();
             }
@@ -82,55 +82,61 @@ impl Protected {
         true
     }
 
-    pub(super) fn look(&mut self, start: Vec<Spot>, when: When) {
-        self.look_on(start, when, None);
+    pub(super) fn scan(&mut self, start: Vec<PathNode>, when: ScanPhase) {
+        self.scan_folders(start, when, None);
     }
 
-    /// Looks through folders, those above before those below; while a command runs, until the time is over, and what is left is kept.
-    fn look_on(&mut self, start: Vec<Spot>, when: When, while_it_runs: Option<(&File, Instant)>) {
-        let mut waiting: VecDeque<(Spot, Option<Arc<Near>>)> =
-            start.into_iter().map(|spot| (spot, None)).collect();
+    /// Scans folders, those above before those below; while a command runs, until the time is up,
+    /// and keeps the rest for later.
+    fn scan_folders(
+        &mut self,
+        start: Vec<PathNode>,
+        when: ScanPhase,
+        while_it_runs: Option<(&File, Instant)>,
+    ) {
+        let mut waiting: VecDeque<(PathNode, Option<Arc<OpenParent>>)> =
+            start.into_iter().map(|node| (node, None)).collect();
         let mut left = MOST_ENTRIES;
-        while let Some((spot, near)) = waiting.pop_front() {
+        while let Some((node, near)) = waiting.pop_front() {
             if while_it_runs.is_some_and(|(_, until)| Instant::now() >= until) {
-                self.unread.push_back(spot);
+                self.unread.push_back(node);
                 self.unread
-                    .extend(waiting.into_iter().map(|(spot, _)| spot));
+                    .extend(waiting.into_iter().map(|(node, _)| node));
                 return;
             }
-            let Some(opened) = self.open(&spot, near.as_deref()) else {
+            let Some(opened) = self.open(&node, near.as_deref()) else {
                 continue;
             };
             drop(near);
             let folder = opened.folder();
-            if when != When::Peek {
-                // Before it is read, so that nothing comes in between.
-                self.watch(&spot, folder, while_it_runs.map(|(events, _)| events));
+            if when != ScanPhase::Peek {
+                // Before it is read, so that nothing is missed in between.
+                self.watch(&node, folder, while_it_runs.map(|(events, _)| events));
             }
             let found = self.read(folder, left);
             let mut below = Vec::new();
             for (name, kind, may_govern) in found.entries {
-                let spot = spot.child(&name);
+                let node = node.child(&name);
                 match when {
                     _ if !may_govern => {}
-                    When::First => self.note_if_protected(&spot, kind),
-                    When::Later | When::Peek => self.judge(&spot, Some(folder)),
+                    ScanPhase::First => self.remember_if_protected(&node, kind),
+                    ScanPhase::Later | ScanPhase::Peek => self.judge_name(&node, Some(folder)),
                 }
                 if kind == FileType::Directory
-                    && when != When::Peek
-                    && self.is_looked_into(&spot, when)
+                    && when != ScanPhase::Peek
+                    && self.is_scanned(&node, when)
                 {
-                    below.push(spot);
+                    below.push(node);
                 }
             }
             if is_of_git(found.parts) {
-                self.meet_git(&spot, when);
+                self.meet_git_folder(&node, when);
             }
             if found.count > left {
                 self.is_complete = false;
-                // Whoever comes to it with more patience reads it all.
-                if let (Some(looked_into), Ok(facts)) = (&mut self.looked_into, fstat(folder)) {
-                    looked_into.remove(&(facts.st_dev, facts.st_ino));
+                // A later, more patient scan must read it all.
+                if let (Some(scanned), Ok(facts)) = (&mut self.scanned, fstat(folder)) {
+                    scanned.remove(&(facts.st_dev, facts.st_ino));
                 }
                 return;
             }
@@ -138,15 +144,19 @@ impl Protected {
             let near = if below.is_empty() {
                 None
             } else {
-                Near::keep(opened)
+                OpenParent::keep(opened)
             };
-            waiting.extend(below.into_iter().map(|spot| (spot, near.clone())));
+            waiting.extend(below.into_iter().map(|node| (node, near.clone())));
         }
     }
 
-    /// Opens a folder that is looked into, if it is to be.
-    fn open(&mut self, spot: &Spot, near: Option<&Near>) -> Option<OpenedUp<OwnedFd>> {
-        let folder = match self.root_of(spot).read(spot, near.map(Near::folder)) {
+    /// Opens a folder that should be scanned.
+    fn open(
+        &mut self,
+        node: &PathNode,
+        near: Option<&OpenParent>,
+    ) -> Option<UnlockedFolder<OwnedFd>> {
+        let folder = match self.root_of(node).read(node, near.map(OpenParent::folder)) {
             Ok(folder) => folder,
             Err(cause) => {
                 let is_gone = matches!(
@@ -155,102 +165,103 @@ impl Protected {
                 );
                 // What cannot be opened now may be in the end.
                 if !is_gone {
-                    self.closed.insert(spot.clone());
+                    self.closed.insert(node.clone());
                 }
                 return None;
             }
         };
-        let is_new = match &mut self.looked_into {
-            Some(looked_into) => fstat(folder.folder())
-                .is_ok_and(|facts| looked_into.insert((facts.st_dev, facts.st_ino))),
+        let is_new = match &mut self.scanned {
+            Some(scanned) => fstat(folder.folder())
+                .is_ok_and(|facts| scanned.insert((facts.st_dev, facts.st_ino))),
             None => true,
         };
         is_new.then_some(folder)
     }
 
-    /// Whether a folder is looked into.
-    pub(super) fn is_looked_into(&self, spot: &Spot, when: When) -> bool {
-        let own = spot.name().to_string_lossy();
+    /// Whether a folder should be scanned.
+    pub(super) fn is_scanned(&self, node: &PathNode, when: ScanPhase) -> bool {
+        let own = node.name().to_string_lossy();
         let above = |up: usize| {
-            std::iter::successors(Some(spot), |spot| spot.above())
+            std::iter::successors(Some(node), |node| node.above())
                 .nth(up)
-                .map(Spot::name)
+                .map(PathNode::name)
         };
         let is_skipped = SKIPPED.contains(&&*own)
             || above(1) == Some(OsStr::new(GIT_FOLDER)) && NOT_IN_GIT.contains(&&*own);
-        let is_near = match self.root_of(spot).depth {
-            Depth::Whole => true,
-            Depth::Top => {
-                spot.above().is_some_and(|above| above.above().is_none())
+        let is_near = match self.root_of(node).depth {
+            ScanDepth::Whole => true,
+            ScanDepth::Top => {
+                node.above().is_some_and(|above| above.above().is_none())
                     && (own == GIT_FOLDER || protected_rests(&own).next().is_some())
             }
         };
-        // A new worktree is none until a `.git` elsewhere says so; people make them while commands run.
-        let is_worktree = when != When::First
+        // A new worktree does nothing until a `.git` elsewhere refers to it; people create them
+        // while commands run.
+        let is_worktree = when != ScanPhase::First
             && above(1) == Some(OsStr::new("worktrees"))
             && above(2) == Some(OsStr::new(GIT_FOLDER));
-        // What is protected as a whole cannot change.
-        let is_closed = own != GIT_FOLDER && spot.is_protected();
+        // What is protected entirely cannot change.
+        let is_closed = own != GIT_FOLDER && node.is_protected();
         is_near && !is_skipped && !is_worktree && !is_closed
     }
 
-    fn note_if_protected(&mut self, spot: &Spot, kind: FileType) {
-        if spot.is_protected() {
-            self.note(spot.clone());
+    fn remember_if_protected(&mut self, node: &PathNode, kind: FileType) {
+        if node.is_protected() {
+            self.remember(node.clone());
         } else if kind == FileType::Symlink {
-            // Nothing else tells what lies behind a link that stands for the first part of a name.
-            let path = self.path_of(spot);
-            protected_rests(&spot.name().to_string_lossy())
-                .for_each(|rest| self.follow(&path.join(rest)));
+            // A link may stand for the first part of a protected name.
+            let path = self.path_of(node);
+            protected_rests(&node.name().to_string_lossy())
+                .for_each(|rest| self.follow_links(&path.join(rest)));
         }
     }
 
-    /// Remembers a protected name that is there.
-    fn note(&mut self, spot: Spot) {
-        let Some(known) = Known::at(&self.roots, spot, self.hold()) else {
+    /// Remembers a protected file that exists.
+    fn remember(&mut self, node: PathNode) {
+        let Some(existing) = ProtectedFile::at(&self.roots, node, self.hold()) else {
             return;
         };
-        if known.path.as_os_str().len() >= LONGEST_PATH {
+        if existing.path.as_os_str().len() >= LONGEST_PATH {
             self.is_complete = false;
             return;
         }
-        match &known.was.kind {
-            Kind::Link(_) => return self.follow(&known.path),
-            Kind::Folder if known.spot.name() == OsStr::new(GIT_FOLDER) => {
-                self.pinned.push(known.path.clone());
-                git::obeyed(&known.path)
+        match &existing.was.kind {
+            OriginalKind::Link(_) => return self.follow_links(&existing.path),
+            OriginalKind::Folder if existing.node.name() == OsStr::new(GIT_FOLDER) => {
+                self.pinned.push(existing.path.clone());
+                git::obeyed(&existing.path)
                     .iter()
-                    .for_each(|path| self.follow(path));
+                    .for_each(|path| self.follow_links(path));
             }
-            Kind::File(..) | Kind::Folder => self.fixed.push(known.path.clone()),
+            OriginalKind::File(..) | OriginalKind::Folder => self.fixed.push(existing.path.clone()),
         }
-        if !self.is_known(&known.spot) {
-            self.known.push(known);
+        if !self.is_known(&existing.node) {
+            self.existing.push(existing);
         }
     }
 
-    fn hold(&self) -> Hold {
-        if self.holds && self.known.len() < MOST_HELD {
-            Hold::Yes
+    fn hold(&self) -> KeepOpen {
+        if self.holds && self.existing.len() < MOST_HELD {
+            KeepOpen::Yes
         } else {
-            Hold::No
+            KeepOpen::No
         }
     }
 
-    /// Remembers every link on the way that a name leads, and what is at its end.
-    fn follow(&mut self, path: &Path) {
-        let (links, end) = trail(path);
+    /// Remembers every link on the way of a path, and its target.
+    fn follow_links(&mut self, path: &Path) {
+        let (links, end) = resolve_links(path);
         for link in links {
-            let Some(spot) = self.spot_of(&link) else {
+            let Some(node) = self.node_of(&link) else {
                 continue;
             };
-            if let Some(above) = spot.above().cloned() {
+            if let Some(above) = node.above().cloned() {
                 self.watch_at(&above);
             }
-            if !self.is_known(&spot)
-                && let Some(known) = Known::at(&self.roots, spot, self.hold())
+            if !self.is_known(&node)
+                && let Some(existing) = ProtectedFile::at(&self.roots, node, self.hold())
             {
-                self.known.push(known);
+                self.existing.push(existing);
                 self.ways
                     .push(link.parent().map(Path::to_path_buf).unwrap_or_default());
             }
@@ -259,44 +270,44 @@ impl Protected {
         let Some(end) = end.filter(|end| !holds_root(end)) else {
             return;
         };
-        let Some(spot) = self.spot_of(&end) else {
+        let Some(node) = self.node_of(&end) else {
             return;
         };
         let there = end
             .ancestors()
             .skip(1)
             .find(|above| above.is_dir())
-            .and_then(|above| self.spot_of(above));
+            .and_then(|above| self.node_of(above));
         there.into_iter().for_each(|above| self.watch_at(&above));
         if end.exists() {
-            self.note(spot)
+            self.remember(node)
         } else {
             self.aliases.push(end)
         }
     }
 
-    /// Has a folder watched, where that can be.
-    fn watch_at(&mut self, spot: &Spot) {
-        if let Some(folder) = self.open(spot, None) {
-            self.watch(spot, folder.folder(), None);
+    /// Watches a folder, if possible.
+    fn watch_at(&mut self, node: &PathNode) {
+        if let Some(folder) = self.open(node, None) {
+            self.watch(node, folder.folder(), None);
         }
     }
 
-    /// Looks whether a name that came may be there. `folder` is the one it is in, where somebody has that open.
-    pub(super) fn judge(&mut self, spot: &Spot, folder: Option<&OwnedFd>) {
-        let name = spot.name().to_string_lossy();
-        let Some(above) = spot.above() else { return };
-        let place = &self.root_of(spot).path;
+    /// Checks whether a new name may exist. `folder` is the one it is in, if it is open already.
+    pub(super) fn judge_name(&mut self, node: &PathNode, folder: Option<&OwnedFd>) {
+        let name = node.name().to_string_lossy();
+        let Some(above) = node.above() else { return };
+        let place = &self.root_of(node).path;
         let is_stem = protected_rests(&name).next().is_some();
-        let governs = is_protected_name(&name) && spot.is_protected()
-            || self.aliases.iter().any(|alias| spot.is_at(place, alias))
+        let governs = is_protected_name(&name) && node.is_protected()
+            || self.aliases.iter().any(|alias| node.is_at(place, alias))
             || git_names().any(|git| git == name) && self.bare.contains(above);
         let is_part = GIT_PARTS.contains(&&*name);
         if !governs && !is_stem && !is_part {
             return;
         }
         let opened = if folder.is_none() {
-            Some(self.root_of(spot).find(above))
+            Some(self.root_of(node).find(above))
         } else {
             None
         };
@@ -309,45 +320,46 @@ impl Protected {
             folder.and_then(|folder| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))
         };
         let is_link = |facts: Stat| FileType::from_raw_mode(facts.st_mode) == FileType::Symlink;
-        let is_intruder = governs && is_there(&facts(spot.name()))
-            || is_stem && facts(spot.name()).is_ok_and(is_link);
+        let is_intruder = governs && is_there(&facts(node.name()))
+            || is_stem && facts(node.name()).is_ok_and(is_link);
         let parts = GIT_PARTS
             .iter()
             .enumerate()
             .filter(|(_, part)| is_part && is_there(&facts(OsStr::new(part))));
         let is_git = is_of_git(parts.fold(0, |parts, (at, _)| parts | 1 << at));
-        if is_intruder && !self.is_known(spot) {
-            self.intruders.insert(spot.clone());
+        if is_intruder && !self.is_known(node) {
+            self.intruders.insert(node.clone());
         }
         if is_git {
-            self.meet_git(above, When::Later);
+            self.meet_git_folder(above, ScanPhase::Later);
         }
     }
 
-    /// A folder looks like one of Git's: whoever starts Git there, or an editor that does, runs what its `config` says.
-    fn meet_git(&mut self, folder: &Spot, when: When) {
+    /// A folder looks like one of Git's: Git, or an editor that runs Git, would obey its `config`
+    /// there.
+    fn meet_git_folder(&mut self, folder: &PathNode, when: ScanPhase) {
         if folder.is_of_git() || self.bare.contains(folder) {
             return;
         }
-        if when == When::First {
-            git_names().for_each(|name| self.note(folder.child(OsStr::new(name))));
+        if when == ScanPhase::First {
+            git_names().for_each(|name| self.remember(folder.child(OsStr::new(name))));
             self.bare.insert(folder.clone());
         } else {
-            // Without this one it is none.
+            // Without `HEAD` it is not one.
             self.intruders.insert(folder.child(OsStr::new("HEAD")));
         }
     }
 
-    pub(super) fn is_known(&self, spot: &Spot) -> bool {
-        let place = &self.root_of(spot).path;
-        self.known
+    pub(super) fn is_known(&self, node: &PathNode) -> bool {
+        let place = &self.root_of(node).path;
+        self.existing
             .iter()
-            .any(|known| spot.is_at(place, &known.path))
+            .any(|existing| node.is_at(place, &existing.path))
     }
 
-    /// What is in a folder.
-    fn read(&self, folder: &OwnedFd, most: usize) -> Found {
-        let mut found = Found::default();
+    /// Reads a folder.
+    fn read(&self, folder: &OwnedFd, most: usize) -> FolderContents {
+        let mut found = FolderContents::default();
         let mut space = [MaybeUninit::uninit(); SPACE];
         let mut entries = RawDir::new(folder, &mut space);
         while let Some(Ok(entry)) = entries.next() {
@@ -382,13 +394,13 @@ impl Protected {
     }
 }
 
-/// What is in a folder: the folders, and what may govern calls.
+/// The content of a folder: its subfolders, and possibly protected names.
 #[derive(Default)]
-struct Found {
+struct FolderContents {
     entries: Vec<(OsString, FileType, bool)>,
-    /// Which of [`GIT_PARTS`].
+    /// A bit for each of [`GIT_PARTS`].
     parts: u32,
-    /// How much there is in all.
+    /// The number of all entries.
     count: usize,
 }
 
@@ -398,12 +410,12 @@ fn is_of_git(parts: u32) -> bool {
 }
 
 fn is_there(facts: &Result<Stat, Errno>) -> bool {
-    // Whoever closed the folder has something to hide; a link in its place leads elsewhere.
+    // Whoever closed the folder may hide something in it; a link in its place leads elsewhere.
     !matches!(facts, Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
 }
 
-/// Every link on the way that a path leads, and where it ends; what is not there ends where it would be.
-fn trail(path: &Path) -> (Vec<PathBuf>, Option<PathBuf>) {
+/// Every link on the way of a path, and where it ends; a missing path ends where it would be.
+fn resolve_links(path: &Path) -> (Vec<PathBuf>, Option<PathBuf>) {
     const MOST_LINKS: usize = 40;
     let mut links = Vec::new();
     let mut at = PathBuf::from("/");

@@ -1,7 +1,7 @@
-//! A place that may be written, and what is below it, reached by its descriptor: whoever moves the place, or a folder above it, while a
-//! command runs takes the command along, and no path leads there any more.
+//! A writable place, and what is below it, reached through its descriptor: a process that moves the
+//! place, or a folder above it, moves the running command with it, and its path no longer works.
 
-use super::path_node::Spot;
+use super::path_node::PathNode;
 use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 use std::borrow::Borrow;
@@ -14,39 +14,40 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A place that may be written.
+/// A writable place.
 #[derive(Debug)]
-pub(super) struct Root {
+pub(super) struct WritableRoot {
     pub(super) path: PathBuf,
-    pub(super) depth: Depth,
-    /// Itself, as protected names are spelled.
-    pub(super) spot: Spot,
+    pub(super) depth: ScanDepth,
+    /// The place itself, as protected names are spelled.
+    pub(super) node: PathNode,
     pub(super) folder: OwnedFd,
 }
 
-/// How far a place is looked through.
+/// How far a place is scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Depth {
+pub(super) enum ScanDepth {
     /// All of it.
     Whole,
-    /// The names directly in it. What is not of the project can be as large as a machine.
+    /// Only the names directly in it. Places outside the project can be as large as a machine.
     Top,
 }
 
 const FOLDER: OFlags = OFlags::DIRECTORY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
-/// To be read and watched.
+/// To read and watch it.
 const READ: OFlags = FOLDER.union(OFlags::RDONLY);
-/// To find something in.
+/// To find something in it.
 const FIND: OFlags = FOLDER.union(OFlags::PATH);
-/// Bytes of names that are opened at once. The kernel takes 4096.
+/// Bytes of names to open at once. The kernel allows 4096.
 const MOST_AT_ONCE: usize = 2048;
 
-impl Root {
-    /// Opens a folder below, to find something in it. No link is followed, because a command may put one where the folder was. A folder on
-    /// the way that is closed to its owner is opened up for as long as it takes to pass.
-    pub(super) fn find(&self, folder: &Spot) -> io::Result<OwnedFd> {
+impl WritableRoot {
+    /// Opens a folder below, to find something in it. Follows no links, because a command may have
+    /// put one where the folder was. Temporarily opens folders on the way that are closed to their
+    /// owner.
+    pub(super) fn find(&self, folder: &PathNode) -> io::Result<OwnedFd> {
         let names = folder.names();
         let mut at = self.folder.try_clone()?;
         let mut waiting = &names[..];
@@ -70,12 +71,12 @@ impl Root {
         Ok(at)
     }
 
-    /// Opens a folder below, to read and watch it; `near` is the folder above it, where somebody has that open.
+    /// Opens a folder below, to read and watch it; `near` is its parent, if it is open already.
     pub(super) fn read(
         &self,
-        folder: &Spot,
+        folder: &PathNode,
         near: Option<&OwnedFd>,
-    ) -> io::Result<OpenedUp<OwnedFd>> {
+    ) -> io::Result<UnlockedFolder<OwnedFd>> {
         match (near, folder.above()) {
             (Some(near), _) => read(near, folder.name()),
             (None, Some(above)) => read(&self.find(above)?, folder.name()),
@@ -84,7 +85,7 @@ impl Root {
     }
 }
 
-/// As many names as can be opened at once, as a path, and how many these are.
+/// As many names as can be opened at once, as a path, and their number.
 fn join(names: &[&OsStr]) -> (OsString, usize) {
     let mut together = OsString::new();
     for (count, name) in names.iter().enumerate() {
@@ -99,12 +100,12 @@ fn join(names: &[&OsStr]) -> (OsString, usize) {
     (together, names.len())
 }
 
-/// Goes into a folder whose folder may be closed.
+/// Enters a folder whose parent may be closed.
 fn pass(at: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     let open = || openat(at, name, FIND, Mode::empty());
     match open() {
         Err(Errno::ACCESS) => {
-            let _opened = open_up(at)?;
+            let _opened = unlock(at)?;
             Ok(open()?)
         }
         opened => Ok(opened?),
@@ -112,57 +113,57 @@ fn pass(at: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
 }
 
 /// Opens a folder that may be closed, in one that may be closed.
-fn read(at: &OwnedFd, name: &OsStr) -> io::Result<OpenedUp<OwnedFd>> {
+fn read(at: &OwnedFd, name: &OsStr) -> io::Result<UnlockedFolder<OwnedFd>> {
     match openat(at, name, READ, Mode::empty()) {
         Err(Errno::ACCESS) => {
             let folder = pass(at, name)?;
-            let mut opened = open_up(&folder)?;
+            let mut opened = unlock(&folder)?;
             let read = openat(&folder, c".", READ, Mode::empty())?;
-            // It stays open as long as the one that is read.
-            Ok(OpenedUp {
+            // It stays unlocked as long as the one that is read.
+            Ok(UnlockedFolder {
                 folder: read,
                 modes: opened.modes.take(),
             })
         }
-        opened => Ok(OpenedUp {
+        opened => Ok(UnlockedFolder {
             folder: opened?,
             modes: None,
         }),
     }
 }
 
-/// Opens a folder up for its owner, for as long as the answer lives.
-pub(super) fn open_up<F: Borrow<OwnedFd>>(folder: F) -> io::Result<OpenedUp<F>> {
+/// Gives the owner access to a folder until the result is dropped.
+pub(super) fn unlock<F: Borrow<OwnedFd>>(folder: F) -> io::Result<UnlockedFolder<F>> {
     const OWNER: u32 = 0o700;
     let facts = fstat(folder.borrow())?;
     let user = rustix::process::geteuid();
     if user.is_root() || facts.st_uid != user.as_raw() || facts.st_mode & OWNER == OWNER {
-        return Ok(OpenedUp {
+        return Ok(UnlockedFolder {
             folder,
             modes: None,
         });
     }
     let (was, is) = (facts.st_mode & 0o7777, facts.st_mode & 0o7777 | OWNER);
     fs::set_permissions(own(folder.borrow()), Permissions::from_mode(is))?;
-    Ok(OpenedUp {
+    Ok(UnlockedFolder {
         folder,
         modes: Some((was, is)),
     })
 }
 
 /// A folder that may have been closed to its owner.
-pub(super) struct OpenedUp<F: Borrow<OwnedFd>> {
+pub(super) struct UnlockedFolder<F: Borrow<OwnedFd>> {
     folder: F,
     /// The mode it had and the one it got.
     modes: Option<(u32, u32)>,
 }
 
-impl<F: Borrow<OwnedFd>> OpenedUp<F> {
+impl<F: Borrow<OwnedFd>> UnlockedFolder<F> {
     pub(super) fn folder(&self) -> &OwnedFd {
         self.folder.borrow()
     }
 
-    /// What was closed to its owner is so again, unless he changed it meanwhile.
+    /// Closes it again, unless its owner changed the mode meanwhile.
     fn close(&mut self) {
         let Some((was, is)) = self.modes.take() else {
             return;
@@ -173,27 +174,28 @@ impl<F: Borrow<OwnedFd>> OpenedUp<F> {
     }
 }
 
-impl<F: Borrow<OwnedFd>> Drop for OpenedUp<F> {
+impl<F: Borrow<OwnedFd>> Drop for UnlockedFolder<F> {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-/// The path by which a descriptor can be opened, watched or changed, whatever became of the path it was opened by.
+/// A path to an open file, whatever became of the path it was opened by.
 pub(super) fn own(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// A folder that stays open until those in it are read, so that a deep tree is not walked from its top for each of its folders.
-pub(super) struct Near(OpenedUp<OwnedFd>);
+/// A folder that stays open until its subfolders are read, so that a deep tree is not walked from
+/// its top for each of them.
+pub(super) struct OpenParent(UnlockedFolder<OwnedFd>);
 
-/// Folders that stay open so in the whole process, which has few descriptors.
+/// How many folders may stay open like this in the whole process, which has few descriptors.
 const MOST_NEAR: usize = 128;
 static NEAR: AtomicUsize = AtomicUsize::new(0);
 
-impl Near {
+impl OpenParent {
     /// `None` when too many are open.
-    pub(super) fn keep(mut folder: OpenedUp<OwnedFd>) -> Option<Arc<Self>> {
+    pub(super) fn keep(mut folder: UnlockedFolder<OwnedFd>) -> Option<Arc<Self>> {
         folder.close();
         let near = Self(folder);
         (NEAR.fetch_add(1, Ordering::Relaxed) < MOST_NEAR).then(|| Arc::new(near))
@@ -204,7 +206,7 @@ impl Near {
     }
 }
 
-impl Drop for Near {
+impl Drop for OpenParent {
     fn drop(&mut self) {
         NEAR.fetch_sub(1, Ordering::Relaxed);
     }

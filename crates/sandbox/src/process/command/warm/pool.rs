@@ -1,11 +1,13 @@
-//! Places made ahead: the namespaces and mounts of the next command, waiting for it.
+//! A pool of containers made ahead, each waiting for the next command of its plan.
 //!
-//! A place serves one command and is never used twice. It is taken only by a command whose own place would be made in exactly the same way
-//! now: the same block, of the same files, under the same mounts. Anything else is thrown away, and the command gets a fresh one.
+//! A container serves one command and is never used twice. A command takes it only if its own
+//! container would be made in exactly the same way now: the same block, of the same files, under
+//! the same mounts. Otherwise it is thrown away, and the command gets a fresh one.
 
-use super::stamp::Stamp;
+use super::stamp::FileStamp;
+use crate::lock::lock;
 use crate::plan::Plan;
-use crate::process::command::helper::block::Filled;
+use crate::process::command::helper::block::EncodedBlock;
 use crate::process::command::helper::start::Helper;
 use crate::process::command::leftovers::scratch::Scratch;
 use crate::process::command::limits::cgroup::Group;
@@ -13,87 +15,87 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::Timespec;
 use std::fs::File;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Places at once, for all plans together.
+/// Containers at once, for all plans together.
 const MOST: usize = 4;
-/// How long a place waits for its command.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a container waits for its command.
+pub(crate) const LIFETIME: Duration = Duration::from_secs(20);
 
-/// What makes two places alike.
+/// What two containers must have in common to be interchangeable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Likeness {
-    pub(crate) ground: Filled,
-    pub(crate) block: Filled,
+pub(crate) struct ContainerKey {
+    pub(crate) namespaces: EncodedBlock,
+    pub(crate) block: EncodedBlock,
     pub(crate) memory_bytes: u64,
     pub(crate) processes: u64,
-    /// What was written into its folder for temporary files.
+    /// The profile in its scratch folder.
     pub(crate) profile: Option<String>,
 }
 
-/// A place that is ready.
+/// A container that is ready for its command.
 #[derive(Debug)]
-pub(crate) struct Ready {
+pub(crate) struct Container {
     pub(crate) helper: Helper,
     pub(crate) group: Group,
-    /// Its folder for temporary files, where it has none in memory.
+    /// Its scratch folder, if it has no private folder in memory.
     pub(crate) scratch: Option<Scratch>,
     /// What is weaker in it than it should be.
     pub(crate) weaker: Vec<String>,
 }
 
-/// The places that wait.
-pub(crate) struct Waiting {
-    state: Mutex<State>,
+/// The containers that wait.
+pub(crate) struct ContainerPool {
+    state: Mutex<PoolState>,
     /// How many are being made.
     coming: Arc<AtomicUsize>,
-    /// Tells when a mount was made or removed: a place made before does not know.
+    /// Signals when mounts change: containers made before are out of date.
     mounts: Option<File>,
 }
 
 #[derive(Default)]
-struct State {
-    places: Vec<Idle>,
-    /// How often all of them were thrown away.
+struct PoolState {
+    containers: Vec<PooledContainer>,
+    /// How often the pool was emptied.
     generation: u64,
 }
 
-struct Idle {
+struct PooledContainer {
     plan: Plan,
-    likeness: Likeness,
-    stamps: Vec<Option<Stamp>>,
+    key: ContainerKey,
+    stamps: Vec<Option<FileStamp>>,
     since: Instant,
-    /// `None` once it was taken.
-    ready: Option<Ready>,
+    /// `None` once taken.
+    container: Option<Container>,
 }
 
-impl Drop for Idle {
+impl Drop for PooledContainer {
     fn drop(&mut self) {
-        // Waited for, because a group can be removed only when nobody is in it.
-        if let Some(Ready {
+        // Waits, because a cgroup can be removed only when it is empty.
+        if let Some(Container {
             mut helper, group, ..
-        }) = self.ready.take()
+        }) = self.container.take()
         {
-            helper.end_and_wait();
+            helper.stop_and_wait();
             drop(group);
         }
     }
 }
 
-/// Leave to make a place.
-pub(crate) struct Leave {
+/// Permission to make a container.
+pub(crate) struct PoolPermit {
     coming: Arc<AtomicUsize>,
     generation: u64,
 }
 
-impl Drop for Leave {
+impl Drop for PoolPermit {
     fn drop(&mut self) {
         self.coming.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Waiting {
+impl ContainerPool {
     pub(crate) fn new() -> Self {
         Self {
             state: Mutex::default(),
@@ -102,78 +104,75 @@ impl Waiting {
         }
     }
 
-    /// Whether a place waits that was made for this plan. It may have become another since.
-    pub(crate) fn expects(&self, plan: &Plan) -> bool {
-        self.state().places.iter().any(|idle| idle.plan == *plan)
+    /// Whether a container waits that was made for this plan. It may be out of date.
+    pub(crate) fn has_for_plan(&self, plan: &Plan) -> bool {
+        self.state()
+            .containers
+            .iter()
+            .any(|idle| idle.plan == *plan)
     }
 
-    /// Takes a place like this, if there is one. One that is made of other files by now is thrown away.
+    /// Takes a container with this key, if there is one. Throws it away if its files have changed.
     pub(crate) fn take(
         &self,
-        likeness: &Likeness,
-        stamps: impl Fn() -> Vec<Option<Stamp>>,
-    ) -> Option<Ready> {
+        key: &ContainerKey,
+        stamps: impl Fn() -> Vec<Option<FileStamp>>,
+    ) -> Option<Container> {
         loop {
             let mut state = self.state();
-            let at = state
-                .places
-                .iter()
-                .position(|idle| idle.likeness == *likeness)?;
-            let mut idle = state.places.swap_remove(at);
+            let at = state.containers.iter().position(|idle| idle.key == *key)?;
+            let mut idle = state.containers.swap_remove(at);
             drop(state);
-            // Somebody may have ended it while it waited.
+            // It may have been killed while it waited.
             if idle.stamps == stamps()
                 && idle
-                    .ready
+                    .container
                     .as_mut()
-                    .is_some_and(|ready| !ready.helper.reap())
+                    .is_some_and(|container| !container.helper.reap())
             {
-                return idle.ready.take();
+                return idle.container.take();
             }
         }
     }
 
-    /// Whether one more may be made.
-    pub(crate) fn leave(&self) -> Option<Leave> {
-        // Where nobody can say whether mounts changed, nothing is made ahead.
+    /// Permission to make one more, if there is room.
+    pub(crate) fn permit(&self) -> Option<PoolPermit> {
+        // If changes of mounts cannot be detected, nothing is made ahead.
         self.mounts.as_ref()?;
-        let leave = Leave {
+        let permit = PoolPermit {
             coming: self.coming.clone(),
             generation: self.state().generation,
         };
-        (leave.coming.fetch_add(1, Ordering::Relaxed) < MOST).then_some(leave)
+        (permit.coming.fetch_add(1, Ordering::Relaxed) < MOST).then_some(permit)
     }
 
-    pub(crate) fn has(&self, likeness: &Likeness) -> bool {
-        self.state()
-            .places
-            .iter()
-            .any(|idle| idle.likeness == *likeness)
+    pub(crate) fn has(&self, key: &ContainerKey) -> bool {
+        self.state().containers.iter().any(|idle| idle.key == *key)
     }
 
-    /// Brings a place; the oldest goes when there are too many.
+    /// Adds a container; the oldest goes if there are too many.
     pub(crate) fn put(
         &self,
-        leave: &Leave,
+        permit: &PoolPermit,
         plan: Plan,
-        likeness: Likeness,
-        stamps: Vec<Option<Stamp>>,
-        ready: Ready,
+        key: ContainerKey,
+        stamps: Vec<Option<FileStamp>>,
+        container: Container,
     ) {
-        let idle = Idle {
+        let idle = PooledContainer {
             plan,
-            likeness,
+            key,
             stamps,
             since: Instant::now(),
-            ready: Some(ready),
+            container: Some(container),
         };
         let mut state = self.state();
-        if state.generation != leave.generation {
+        if state.generation != permit.generation {
             return;
         }
-        state.places.push(idle);
-        let surplus = if state.places.len() > MOST {
-            Some(state.places.remove(0))
+        state.containers.push(idle);
+        let surplus = if state.containers.len() > MOST {
+            Some(state.containers.remove(0))
         } else {
             None
         };
@@ -181,36 +180,36 @@ impl Waiting {
         drop(surplus);
     }
 
-    /// Throws away what nobody came for.
-    pub(crate) fn tidy(&self) {
+    /// Throws away containers that waited too long.
+    pub(crate) fn drop_expired(&self) {
         let mut state = self.state();
-        let (kept, old): (Vec<_>, Vec<_>) = std::mem::take(&mut state.places)
+        let (kept, old): (Vec<_>, Vec<_>) = std::mem::take(&mut state.containers)
             .into_iter()
-            .partition(|idle| idle.since.elapsed() < PATIENCE);
-        state.places = kept;
+            .partition(|idle| idle.since.elapsed() < LIFETIME);
+        state.containers = kept;
         drop(state);
         drop(old);
     }
 
-    /// What waits, if the mounts are still what they were.
-    fn state(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.mounts.as_ref().is_some_and(have_changed) {
-            state.places.clear();
+    /// The pool, emptied if the mounts have changed.
+    fn state(&self) -> MutexGuard<'_, PoolState> {
+        let mut state = lock(&self.state);
+        if self.mounts.as_ref().is_some_and(mounts_changed) {
+            state.containers.clear();
             state.generation += 1;
         }
         state
     }
 }
 
-/// Whether mounts were made or removed since this was last asked.
-fn have_changed(mounts: &File) -> bool {
+/// Whether mounts have changed since the last call.
+fn mounts_changed(mounts: &File) -> bool {
     let mut asked = [PollFd::new(mounts, PollFlags::PRI | PollFlags::ERR)];
     let at_once = Timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // Who cannot be asked may have changed.
+    // If polling fails, they may have changed.
     poll(&mut asked, Some(&at_once)).is_err()
         || asked[0]
             .revents()

@@ -1,55 +1,58 @@
-//! Which file is at a path, and what is in a folder, told by what the kernel knows of them.
+//! Identifying files, and caching folder listings by what the kernel knows about them.
 
+use crate::lock::lock;
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Which file is at a path. A number alone can be given to another file; the time it was made, or last changed, then differs.
+/// Identifies the file at a path. An inode number can be reused; then the creation time, or the
+/// change time, differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct FileStamp {
     mount: u64,
     device: (u32, u32),
     inode: u64,
     time: (i64, u32),
-    /// Not zero for one that is like no other.
+    /// Not zero for a stamp that equals no other.
     unlike: u64,
 }
 
-/// Which of its times a file is told by.
+/// Which time identifies a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Time {
-    /// When it was made, where that is known.
-    Made,
-    /// When it, or what is in it, was changed.
+enum StampTime {
+    /// When it was created, if known.
+    Created,
+    /// When it, or its content, changed.
     Changed,
 }
 
-impl Stamp {
-    /// That of a file, whatever is in it.
+impl FileStamp {
+    /// The stamp of a file, whatever it contains.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         Self::and_kind(path).map(|(stamp, _)| stamp)
     }
 
-    /// The same, and what kind of file it is.
+    /// The same, and the type of the file.
     pub(crate) fn and_kind(path: &Path) -> Option<(Self, FileType)> {
-        Self::by(path, Time::Made)
+        Self::by(path, StampTime::Created)
     }
 
-    /// That of a folder with what is in it. The kernel's clock ticks slowly: one that changed a moment ago can change again without being told.
+    /// The stamp of a folder with its content. The kernel's clock is coarse: a folder that changed
+    /// a moment ago can change again without a new time.
     fn of_content(path: &Path) -> Option<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let (mut stamp, _) = Self::by(path, Time::Changed)?;
+        let (mut stamp, _) = Self::by(path, StampTime::Changed)?;
         if !stamp.is_settled() {
             stamp.unlike = NEXT.fetch_add(1, Ordering::Relaxed);
         }
         Some(stamp)
     }
 
-    fn by(path: &Path, time: Time) -> Option<(Self, FileType)> {
+    fn by(path: &Path, time: StampTime) -> Option<(Self, FileType)> {
         let wanted = StatxFlags::INO
             | StatxFlags::BTIME
             | StatxFlags::CTIME
@@ -57,7 +60,7 @@ impl Stamp {
             | StatxFlags::TYPE;
         let facts = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, wanted).ok()?;
         let has_birth = StatxFlags::from_bits_retain(facts.stx_mask).contains(StatxFlags::BTIME);
-        let time = if has_birth && time == Time::Made {
+        let time = if has_birth && time == StampTime::Created {
             facts.stx_btime
         } else {
             facts.stx_ctime
@@ -86,23 +89,23 @@ impl Stamp {
     }
 }
 
-/// What is in a folder.
-pub(crate) type Entries = Arc<[(PathBuf, fs::FileType)]>;
+/// The entries of a folder.
+pub(crate) type FolderEntries = Arc<[(PathBuf, fs::FileType)]>;
 
-/// What is in folders, read again only when it changed.
+/// Folder listings, read again only after a change.
 #[derive(Debug, Default)]
-pub(crate) struct Listings {
-    known: Mutex<HashMap<PathBuf, (Stamp, Entries)>>,
+pub(crate) struct FolderCache {
+    known: Mutex<HashMap<PathBuf, (FileStamp, FolderEntries)>>,
 }
 
-impl Listings {
-    /// What is in a folder, sorted, and the stamp that it has for as long as that is so.
-    pub(crate) fn of(&self, folder: &Path) -> (Entries, Option<Stamp>) {
-        /// Folders that are remembered, and the most that is remembered of one.
+impl FolderCache {
+    /// The entries of a folder, sorted, and the stamp that identifies this listing.
+    pub(crate) fn of(&self, folder: &Path) -> (FolderEntries, Option<FileStamp>) {
+        /// How many folders to cache, and the most entries of one.
         const MOST: usize = 64;
         const MOST_ENTRIES: usize = 4096;
-        let stamp = Stamp::of_content(folder);
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = FileStamp::of_content(folder);
+        let known = || lock(&self.known);
         if let (Some(now), Some((then, entries))) = (&stamp, known().get(folder))
             && now == then
         {
@@ -113,7 +116,7 @@ impl Listings {
             .filter_map(|entry| Some((entry.path(), entry.file_type().ok()?)))
             .collect();
         entries.sort_by(|one, other| one.0.cmp(&other.0));
-        let entries = Entries::from(entries);
+        let entries = FolderEntries::from(entries);
         if let Some(stamp) = stamp
             .clone()
             .filter(|stamp| stamp.unlike == 0 && entries.len() <= MOST_ENTRIES)
@@ -135,29 +138,32 @@ mod tests {
 
     #[test]
     fn a_folder_is_read_again_when_something_came_went_or_was_replaced() {
-        let (listings, place) = (Listings::default(), tempfile::tempdir().expect("a folder"));
+        let (folder_cache, place) = (
+            FolderCache::default(),
+            tempfile::tempdir().expect("a folder"),
+        );
         let at = |name: &str| place.path().join(name);
         let names = || {
-            listings
+            folder_cache
                 .of(place.path())
                 .0
                 .iter()
                 .map(|(path, _)| path.file_name().expect("a name").to_owned())
                 .collect::<Vec<_>>()
         };
-        let stamp = || listings.of(place.path()).1;
+        let stamp = || folder_cache.of(place.path()).1;
         fs::write(at("one"), "").expect("a file");
         assert_ne!(stamp(), stamp(), "it changed a moment ago");
         for settled in [true, false] {
-            let settle = || sleep(Duration::from_millis(if settled { 80 } else { 0 }));
-            settle();
+            let wait_for_cleanup = || sleep(Duration::from_millis(if settled { 80 } else { 0 }));
+            wait_for_cleanup();
             assert_eq!(names(), ["one"]);
             let before = stamp();
             assert_eq!(before == stamp(), settled);
             fs::write(at("two"), "").expect("a file");
             assert_eq!(names(), ["one", "two"]);
             assert_ne!(before, stamp());
-            settle();
+            wait_for_cleanup();
             let before = stamp();
             fs::rename(at("two"), at("one")).expect("replaced");
             assert_eq!(names(), ["one"]);

@@ -1,7 +1,8 @@
 //! The system calls a contained command may not make.
 //!
-//! A list of refusals rather than of permissions: real programs use most calls, and what is refused here is what reaches past files,
-//! namespaces and limits. The program is a search tree, because the kernel walks it for every call once when it is installed.
+//! A deny list rather than an allow list: real programs use most calls, and this refuses what
+//! reaches past files, namespaces and limits. The program is a search tree, because the kernel
+//! simulates it for every system call when it is installed.
 
 mod others;
 
@@ -10,13 +11,13 @@ use others::others;
 /// What a command may open sockets to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sockets {
-    /// Its own network namespace: internet families, and asking for routes.
+    /// Its own network namespace: internet families, and route queries.
     Namespace,
-    /// None, because there are no namespaces.
+    /// Nothing, because there are no namespaces.
     None,
 }
 
-/// Whether programs may be made in memory.
+/// Whether programs may be created in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MemoryFiles {
     Allowed,
@@ -42,7 +43,7 @@ const ALLOW: u32 = 0x7fff_0000;
 const ERROR: u32 = 0x0005_0000;
 const KILL: u32 = 0x8000_0000;
 
-/// Where the kernel keeps the number, the architecture and the low half of an argument.
+/// Where the kernel puts the number, the architecture and the low half of an argument.
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
 const fn argument(index: u32) -> u32 {
@@ -129,7 +130,8 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_kexec_load,
 ];
 
-/// Without a namespace these are the machine's: they lead to other programs, and outlive the command.
+/// Without a namespace these belong to the machine: they connect to other programs, and outlive the
+/// command.
 const SHARED_OBJECTS: &[libc::c_long] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -146,16 +148,16 @@ const SHARED_OBJECTS: &[libc::c_long] = &[
     libc::SYS_mq_unlink,
 ];
 
-/// Newer than the C library's list.
+/// Newer than libc's list.
 const OPEN_TREE_ATTR: libc::c_long = 467;
 
-/// The filter as the kernel takes it, eight bytes an instruction.
+/// The filter in the kernel's format, eight bytes per instruction.
 pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
     let mut leaves: Vec<(u32, Vec<Instruction>)> = REFUSED
         .iter()
         .map(|&call| (number(call), refuse(libc::EPERM)))
         .collect();
-    // Threads fall back to `clone`, whose flags can be looked at.
+    // Threads fall back to `clone`, whose flags a filter can check.
     leaves.push((number(libc::SYS_clone3), refuse(libc::ENOSYS)));
     leaves.push((number(libc::SYS_clone), refuse_bits(0, NAMESPACES)));
     leaves.push((number(libc::SYS_unshare), refuse_bits(0, NAMESPACES)));
@@ -187,7 +189,7 @@ pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
         load(NUMBER),
     ];
     if cfg!(target_arch = "x86_64") {
-        // The other set of numbers of this architecture would pass by every one of ours.
+        // The second numbering of this architecture would bypass all of ours.
         const X32: u32 = 0x4000_0000;
         whole.extend([
             test(AT_LEAST, X32, 0, 1),
@@ -198,7 +200,8 @@ pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
     whole.iter().flat_map(bytes).collect()
 }
 
-/// No file is given the right to run as its owner: to the machine outside, what a command of root's makes in the workspace is root's.
+/// No file becomes set-user-ID: outside, what a command of root's creates in the workspace belongs
+/// to root.
 fn set_user() -> Vec<(u32, Vec<Instruction>)> {
     let mut leaves = vec![
         (number(libc::SYS_fchmod), refuse_bits(1, SET_USER)),
@@ -219,11 +222,11 @@ fn set_user() -> Vec<(u32, Vec<Instruction>)> {
     leaves
 }
 
-/// The bits of a mode by which a program runs as its owner or its group.
+/// The mode bits that run a program as its owner or group.
 const SET_USER: u32 = libc::S_ISUID | libc::S_ISGID;
 const FCHMODAT2: libc::c_long = 452;
 
-/// Refuses to make a file with such a mode; what is only opened has none.
+/// Refuses creating a file with such a mode; opening one has no mode.
 fn refuse_made(flags: u32, mode: u32) -> Vec<Instruction> {
     const MAKES: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)).cast_unsigned();
     vec![
@@ -243,14 +246,14 @@ fn number(call: libc::c_long) -> u32 {
     u32::try_from(call).unwrap_or(u32::MAX)
 }
 
-/// What is done about some numbers that follow each other.
+/// The answer for a range of system call numbers.
 struct Stretch {
     first: u32,
     last: u32,
     then: Vec<Instruction>,
 }
 
-/// Takes together what is answered alike: the kernel takes longer for a longer program.
+/// Joins ranges with the same answer: a longer program takes the kernel longer.
 fn stretches(leaves: Vec<(u32, Vec<Instruction>)>) -> Vec<Stretch> {
     let mut found: Vec<Stretch> = Vec::new();
     for (call, then) in leaves {
@@ -293,7 +296,7 @@ fn tree(stretches: &[Stretch]) -> Vec<Instruction> {
     let middle = stretches.len() / 2;
     let (below, above) = (tree(&stretches[..middle]), tree(&stretches[middle..]));
     let (split, length) = (stretches[middle].first, below.len());
-    // A test reaches only 255 instructions, a plain jump any number.
+    // A test can skip only 255 instructions, a plain jump any number.
     let mut whole = match u8::try_from(length) {
         Ok(near) => vec![test(AT_LEAST, split, near, 0)],
         Err(_) => {
@@ -328,7 +331,8 @@ fn socket(sockets: Sockets) -> Vec<Instruction> {
     }
 }
 
-/// Pairs that stay pairs. One end of a pair of datagram sockets can still be connected, or written, to any socket that has a path.
+/// Pairs that stay pairs. One end of a pair of datagram sockets could be connected, or written, to
+/// any socket with a path.
 fn pairs() -> Vec<Instruction> {
     const KINDS: u32 = 0xf;
     vec![
@@ -597,7 +601,7 @@ mod tests {
             program(Sockets::None, MemoryFiles::Allowed),
         );
         let no = ERROR | libc::EPERM.cast_unsigned();
-        // Itself, the first process, another one; setting, and looking.
+        // The process itself, the first process, another one; setting, and reading.
         for (call, args, in_namespace, without) in [
             (libc::SYS_prlimit64, [0, 7, 4096, 0], ALLOW, ALLOW),
             (libc::SYS_prlimit64, [1, 7, 4096, 0], no, no),

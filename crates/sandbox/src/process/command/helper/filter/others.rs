@@ -1,17 +1,18 @@
-//! Calls that change another process: what it may use, and when it has its turn.
+//! System calls that change another process: its limits, and its scheduling.
 //!
-//! The kernel lets a process do that to every other one of its user. In namespaces the others are the command's own, but the first is not: it
-//! ends everything when that must be. Without namespaces they may be anybody's, the helper among them, and a filter cannot tell which number
-//! is whose: there a process changes itself, by the number 0, and nobody else.
+//! The kernel lets a process do that to every other one of its user. In namespaces the others
+//! belong to the command, except the first: it must be able to end everything. Without namespaces
+//! they may be anyone's, including the helper's, and a filter cannot tell whose number it is: there
+//! a process can change only itself, by the number 0.
 
 use super::{EQUAL, Instruction, Sockets, argument, give, load, number, refuse, test};
 
 /// The first process of a namespace.
 const FIRST: u32 = 1;
-/// Stands for whoever calls.
+/// Means the caller.
 const ITSELF: u32 = 0;
 
-/// Calls whose first argument is whom they change.
+/// Calls whose first argument is the process they change.
 const CHANGE: &[libc::c_long] = &[
     libc::SYS_sched_setscheduler,
     libc::SYS_sched_setparam,
@@ -32,7 +33,8 @@ pub(super) fn others(sockets: Sockets) -> Vec<(u32, Vec<Instruction>)> {
             number(libc::SYS_ioprio_set),
             priority(sockets, ALL_OF_A_USER[1]),
         ),
-        // What it sets is in memory, where a filter cannot look: turns so short, among others, that they always come first.
+        // What it sets is in memory, where a filter cannot look: among others, time slices so short
+        // that they always come first.
         (number(libc::SYS_sched_setattr), refuse(libc::ENOSYS)),
     ];
     leaves.extend(CHANGE.iter().map(|&call| (number(call), whom(sockets, 0))));
@@ -49,14 +51,15 @@ fn whom(sockets: Sockets, index: u32) -> Vec<Instruction> {
     ]
 }
 
-/// A process, a group of processes, or all of a user. The last has the helper in it; a group has not, because the command starts in one of its own.
+/// A process, a process group, or all of a user. The last includes the helper; a group does not,
+/// because the command starts in its own.
 fn priority(sockets: Sockets, all_of_a_user: u32) -> Vec<Instruction> {
     let mut list = vec![load(argument(0)), test(EQUAL, all_of_a_user, 2, 0)];
     list.extend(whom(sockets, 1));
     list
 }
 
-/// Where the test of [`meant`] goes when the refusal comes next, and what is allowed after it.
+/// The jumps of the test for [`meant`], when a refusal comes next and then an allowance.
 fn refused_unless(sockets: Sockets) -> (u8, u8) {
     match sockets {
         Sockets::Namespace => (0, 1),
@@ -64,7 +67,7 @@ fn refused_unless(sockets: Sockets) -> (u8, u8) {
     }
 }
 
-/// Limits are looked at freely, and set only by those who may.
+/// Anyone may read limits; only those that may change a process set them.
 fn limits(sockets: Sockets) -> Vec<Instruction> {
     const NEW: u32 = 2;
     let (yes, no) = match sockets {
@@ -83,7 +86,8 @@ fn limits(sockets: Sockets) -> Vec<Instruction> {
     ]
 }
 
-/// The number that a rule is about: who must not be changed, or who alone may be.
+/// The process number that a rule is about: the one that must not be changed, or the only one that
+/// may be.
 fn meant(sockets: Sockets) -> u32 {
     match sockets {
         Sockets::Namespace => FIRST,

@@ -1,0 +1,38 @@
+//! `HOOK_WHEN_IMPURE`.
+
+use super::Check;
+use crate::check::subject::{Findings, ScriptSubject};
+use crate::diagnostic::{Rule, Severity};
+use crate::facts::ScriptKind;
+
+pub(super) const RULE: Rule<Check> = Rule {
+    code: "HOOK_WHEN_IMPURE",
+    severity: Severity::Error,
+    why: "`when` decides for every event whether a hook runs at all. It is one expression over \
+          `event` and `payload` and touches nothing else, so that it is quick and always gives \
+          the same answer.",
+    bad: &[(
+        ".harness/hooks/watch_calls.md",
+        "---\nevent: tool.post\nwhen: fs.exists(\"watch.txt\")\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nWatches.\n",
+    )],
+    good: &[(
+        ".harness/hooks/watch_calls.md",
+        "---\nevent: tool.post\nwhen: payload[\"is_error\"]\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nWatches.\n",
+    )],
+    check: Check::Script(check),
+};
+
+fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
+    let (ScriptKind::When, Ok(facts)) = (subject.kind, subject.facts) else {
+        return;
+    };
+    let Some(impure) = &facts.impure else { return };
+    findings.add(
+        RULE.finding(format!("`when` is not a pure expression: {}", impure.name))
+            .at(subject.script.place_of(impure.position()))
+            .field("when")
+            .help(
+                "write one expression over `event` and `payload`, and leave the rest to `handle`",
+            ),
+    );
+}

@@ -1,0 +1,89 @@
+//! Why a person must agree, and the one answer there is so far: nobody can be asked.
+
+use super::context::Context;
+use crate::digest;
+use crate::refusal::{Code, Refusal};
+use crate::registry::RegisteredTool;
+use crate::span::Place;
+use serde_json::{Map, Value, json};
+
+/// Something asks for a person's agreement.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    pub(super) asker: Asker,
+    /// Why.
+    pub(super) reason: String,
+    /// The line that asks.
+    pub(super) place: Option<Place>,
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Asker {
+    /// A rule, in its own words.
+    Rule(String),
+    /// The hook of this name.
+    Hook(String),
+    /// The middleware of this name.
+    Middleware(String),
+    /// The tool itself, by `requires_approval`.
+    Tool,
+}
+
+impl Ask {
+    /// Who asks and why, for the model and the record.
+    pub(super) fn words(&self) -> String {
+        match &self.asker {
+            Asker::Rule(words) => format!("{} ({words})", self.reason),
+            Asker::Hook(name) => format!("hook `{name}`: {}", self.reason),
+            Asker::Middleware(name) => format!("middleware `{name}`: {}", self.reason),
+            Asker::Tool => self.reason.clone(),
+        }
+    }
+}
+
+/// Everything that asks about one call, bound to what exactly would run: an answer is void when the
+/// tool's definition, the arguments or the policy have changed since.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) asks: Vec<Ask>,
+    /// The digest of definition, arguments and policy.
+    pub(super) digest: String,
+}
+
+impl Request {
+    pub(super) fn new(
+        ctx: &Context,
+        tool: &RegisteredTool,
+        arguments: &Map<String, Value>,
+        asks: Vec<Ask>,
+    ) -> Self {
+        let bound = json!({
+            "definition": tool.definition(),
+            "arguments": arguments,
+            "policy": ctx.view().revision(),
+        });
+        Self {
+            asks,
+            digest: digest::of_worth(&bound),
+        }
+    }
+}
+
+/// The answer where no approver is there: no. Every question of a call, a built-in or an artifact
+/// ends here.
+pub(super) fn nobody(subject: Option<&str>, asks: &[Ask]) -> Refusal {
+    let reasons: Vec<String> = asks.iter().map(Ask::words).collect();
+    let subject = subject.map_or_else(String::new, |name| format!("`{name}` "));
+    let message = format!(
+        "{subject}needs a person's approval and nobody can be asked here: {}",
+        reasons.join("; ")
+    );
+    let refusal = Refusal::new(Code::ApprovalDenied, message)
+        .help("approvals are not available in this version; a person can change what asks for one")
+        .detail("reasons", reasons);
+    match asks.iter().find_map(|ask| ask.place.clone()) {
+        Some(place) => refusal.at(place),
+        None => refusal,
+    }
+}
