@@ -412,7 +412,7 @@ mod tests {
         drop(waiting);
         // Each time through all of them takes minutes.
         assert!(
-            started.elapsed() < Duration::from_secs(10),
+            started.elapsed() < Duration::from_secs(30),
             "{:?}",
             started.elapsed()
         );

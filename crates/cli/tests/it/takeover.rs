@@ -2,10 +2,10 @@
 //!
 //! `takeover.py` stands in for such a worker: it passes everything on to a real one until a call's arguments name a deed.
 
+use crate::support::program::{SOON, write_program};
 use crate::support::{Project, call, code, hook, tool_with};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tool_harness::builtin;
@@ -31,13 +31,18 @@ impl Hostile {
             "timeout_ms: 1500\n",
             "def run(args):\n    if args.get(\"really\"):\n        fs.write(\"note.txt\", \"x\")\n    return fs.exists(\"note.txt\")",
         );
-        let project = Project::new(&[
-            (".harness/tools/run_pure.md", &pure),
-            (".harness/tools/write_note.md", &writing),
-            (".harness/hooks/guard.md", &hook("tool.pre", GUARD)),
-            ("victim.txt", "a victim"),
-        ]);
+        let guard = hook("tool.pre", GUARD);
         let elsewhere = tempfile::tempdir().expect("a folder");
+        // With a folder around it in which nothing but the hostile worker writes.
+        let around = elsewhere.path().join("around");
+        std::fs::create_dir(&around).expect("a folder");
+        let files = [
+            (".harness/tools/run_pure.md", pure.as_str()),
+            (".harness/tools/write_note.md", writing.as_str()),
+            (".harness/hooks/guard.md", guard.as_str()),
+            ("victim.txt", "a victim"),
+        ];
+        let project = Project::inside(&around, &files);
         let names = builtin::all().map(|(index, module, call)| {
             format!("{:?}: {index}", builtin::full_name(module, call))
         });
@@ -48,9 +53,7 @@ impl Hostile {
             .replace("@INDEX@", &index)
             .replace("@BUILTINS@", &builtin::all().count().to_string());
         let path = elsewhere.path().join("worker");
-        std::fs::write(&path, script).expect("the worker");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
-            .expect("executable");
+        write_program(&path, &script);
         Self { project, elsewhere }
     }
 
@@ -185,7 +188,7 @@ async fn a_worker_taken_over_gets_a_typed_error_and_everything_goes_on() {
             result.error.as_ref().map(|error| &error.message)
         );
         assert!(
-            started.elapsed() < Duration::from_millis(4000),
+            started.elapsed() < Duration::from_secs(15),
             "{deed} took {:?}",
             started.elapsed()
         );
@@ -298,7 +301,7 @@ async fn a_hook_worker_that_does_not_answer_as_it_must_blocks_the_call() {
             "{deed}"
         );
         assert!(
-            started.elapsed() < Duration::from_millis(4000),
+            started.elapsed() < Duration::from_secs(15),
             "{deed} took {:?}",
             started.elapsed()
         );
@@ -422,10 +425,7 @@ fn no_worker_outlives_a_harness_that_was_killed() {
         harness.wait().expect("reaped");
         let killed = Instant::now();
         while !workers.iter().all(|pid| is_gone(*pid)) {
-            assert!(
-                killed.elapsed() < Duration::from_secs(2),
-                "{workers:?} outlived the harness"
-            );
+            assert!(killed.elapsed() < SOON, "{workers:?} outlived the harness");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -433,7 +433,6 @@ fn no_worker_outlives_a_harness_that_was_killed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_that_gives_or_prints_without_end_is_held_to_its_bounds() {
-    let limits = "timeout_ms: 1500\n";
     for (script, codes) in [
         ("return [None] * 15000000", &["script.result"][..]),
         (
@@ -455,7 +454,16 @@ async fn a_script_that_gives_or_prints_without_end_is_held_to_its_bounds() {
         ("return len(json.encode([None] * 1000000))", &["none"]),
         ("return [None] * 1000000", &["none"]),
     ] {
-        let text = tool_with(limits, &format!("def run(args):\n    {script}"));
+        // Only what ends at its time shall have little of it.
+        let timeout_ms = if codes.contains(&"tool.timeout") {
+            1500
+        } else {
+            60_000
+        };
+        let text = tool_with(
+            &format!("timeout_ms: {timeout_ms}\nlimits: {{cpu_ms: {timeout_ms}}}\n"),
+            &format!("def run(args):\n    {script}"),
+        );
         let project = Project::new(&[(".harness/tools/run_much.md", &text)]);
         // Nobody keeps the events: what is judged is the engine.
         let engine = tool_harness::EngineBuilder::new(project.path())
@@ -472,7 +480,7 @@ async fn a_script_that_gives_or_prints_without_end_is_held_to_its_bounds() {
             result.error.as_ref().map(|error| &error.message)
         );
         assert!(
-            started.elapsed() < Duration::from_secs(5),
+            started.elapsed() < 2 * SOON,
             "{script} took {:?}",
             started.elapsed()
         );

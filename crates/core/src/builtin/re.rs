@@ -442,7 +442,7 @@ mod tests {
             ),
             json!(null)
         );
-        assert!(started.elapsed() < Duration::from_secs(5));
+        assert!(started.elapsed() < Duration::from_secs(30));
     }
 
     #[test]

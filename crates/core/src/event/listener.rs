@@ -460,7 +460,7 @@ mod tests {
         let started = Instant::now();
         send_by(&listener, "tool.progress", Duration::from_millis(50));
         assert!(
-            (50..2000).contains(&started.elapsed().as_millis()),
+            (50..20_000).contains(&started.elapsed().as_millis()),
             "{:?}",
             started.elapsed()
         );
@@ -494,7 +494,7 @@ mod tests {
         let started = Instant::now();
         (0..100).for_each(|_| send(&listener, "tool.progress"));
         assert!(
-            (STILL / 2..2 * STILL).contains(&started.elapsed()),
+            (STILL / 2..20 * STILL).contains(&started.elapsed()),
             "{:?}",
             started.elapsed()
         );

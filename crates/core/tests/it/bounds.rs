@@ -1,6 +1,6 @@
 //! Whatever a result has too much of is kept, and what is left is short.
 
-use crate::support::{bare, call, code, load, number_schema};
+use crate::support::{Gate, SOON, bare, call, code, load, number_schema};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -322,11 +322,11 @@ async fn a_call_keeps_and_lists_a_thousand_artifacts_and_one_more_is_a_failure()
 }
 
 /// A store that takes its time.
-struct Slow(MemoryBlobs);
+struct Slow(MemoryBlobs, Gate);
 
 impl BlobStore for Slow {
     fn begin(&self, session: &str, media_type: &str) -> Result<Box<dyn BlobWriter>, BlobError> {
-        std::thread::sleep(Duration::from_secs(3));
+        self.1.pass();
         self.0.begin(session, media_type)
     }
 
@@ -355,9 +355,10 @@ impl BlobStore for Slow {
 
 #[tokio::test]
 async fn a_store_that_takes_its_time_is_waited_for_no_longer_than_the_call() {
+    let gate = Gate::default();
     let (engine, _) = load(
         bare()
-            .blobs_in(Arc::new(Slow(MemoryBlobs::default())))
+            .blobs_in(Arc::new(Slow(MemoryBlobs::default(), gate.clone())))
             .tool(Long),
     )
     .await;
@@ -374,16 +375,13 @@ async fn a_store_that_takes_its_time_is_waited_for_no_longer_than_the_call() {
         }
         let started = Instant::now();
         let result = engine.call(made).await;
-        assert!(
-            started.elapsed() < Duration::from_secs(2),
-            "{:?}",
-            started.elapsed()
-        );
+        assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
         assert!(
             result.artifacts.is_empty() && result.text().contains("bytes left out"),
             "{result:?}"
         );
     }
+    gate.open();
 }
 
 /// Tells sinks too much, or fails with too much help.

@@ -427,7 +427,7 @@ async fn the_stages_of_a_call_are_those_it_reached_in_their_order_and_make_up_it
     engine.call(call("echo", json!({"n": "one"}))).await;
     engine.call(call("nothing", json!({}))).await;
     let mut timed = call("end_it", json!({}));
-    timed.timeout = Some(Duration::from_millis(5));
+    timed.timeout = Some(Duration::from_millis(100));
     engine.call(timed).await;
     let stages: Vec<Map<String, Value>> = events
         .all()
@@ -452,7 +452,7 @@ async fn the_stages_of_a_call_are_those_it_reached_in_their_order_and_make_up_it
             .all(|stages| times(stages).iter().all(|time| *time >= 0.0)),
         "{stages:?}"
     );
-    assert!(times(&stages[3]).iter().sum::<f64>() >= 5.0, "{stages:?}");
+    assert!(times(&stages[3]).iter().sum::<f64>() >= 100.0, "{stages:?}");
     let elapsed = events
         .all()
         .iter()
@@ -460,7 +460,7 @@ async fn the_stages_of_a_call_are_those_it_reached_in_their_order_and_make_up_it
         .next_back()
         .expect("a time");
     assert!(
-        (times(&stages[3]).iter().sum::<f64>() - elapsed).abs() <= 1.0,
+        (times(&stages[3]).iter().sum::<f64>() - elapsed).abs() <= elapsed / 4.0,
         "{stages:?} {elapsed}"
     );
 }

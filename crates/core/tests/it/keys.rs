@@ -1,6 +1,6 @@
 //! Idempotency keys: an effect is done once, and its answer goes to nobody else.
 
-use crate::support::{bare, call, code, load};
+use crate::support::{Gate, SOON, bare, call, code, load, until};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -206,8 +206,8 @@ async fn where_runs_have_a_context_a_key_is_the_sessions_own_unless_the_host_say
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_key_holds_while_a_thread_that_was_left_behind_is_at_work_and_then_has_its_result() {
-    let begun = Arc::<AtomicUsize>::default();
-    let counted = Arc::clone(&begun);
+    let (begun, gate) = (Arc::<AtomicUsize>::default(), Gate::default());
+    let (counted, held) = (Arc::clone(&begun), gate.clone());
     let retry = RetryPolicy {
         max_attempts: 3,
         initial_backoff_ms: 1,
@@ -219,12 +219,13 @@ async fn a_key_holds_while_a_thread_that_was_left_behind_is_at_work_and_then_has
         slow.timeout(Duration::from_millis(20)),
         move |input: Order| {
             counted.fetch_add(1, Ordering::SeqCst);
-            std::thread::sleep(Duration::from_millis(300));
+            held.pass();
             Ok(input.order)
         },
     );
     let (engine, _) = load(bare().tool(pay)).await;
     let first = engine.call(call("pay", json!({"order": 7}))).await;
+    until(|| begun.load(Ordering::SeqCst) > 0).await;
     assert_eq!(
         (code(&first), begun.load(Ordering::SeqCst)),
         ("tool.timeout", 1),
@@ -238,10 +239,11 @@ async fn a_key_holds_while_a_thread_that_was_left_behind_is_at_work_and_then_has
         "{}",
         second.text()
     );
+    gate.open();
     let started = Instant::now();
     let last = loop {
         let result = engine.call(call("pay", json!({"order": 7}))).await;
-        if !result.is_error || started.elapsed() > Duration::from_secs(20) {
+        if !result.is_error || started.elapsed() > SOON {
             break result;
         }
     };

@@ -1,6 +1,6 @@
 //! Threads that a call leaves behind: what they are at is not begun again beside them.
 
-use crate::support::{Number, bare, call, code, load};
+use crate::support::{Gate, Number, bare, call, code, load, until};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,16 +35,16 @@ impl Around for Again {
 }
 
 /// A tool without a limit of any kind that takes longer than it may, and how often it began.
-fn slow(spec: ToolSpec) -> (impl Tool, Arc<AtomicUsize>) {
+fn slow(spec: ToolSpec, gate: &Gate) -> (impl Tool, Arc<AtomicUsize>) {
     let begun = Arc::<AtomicUsize>::default();
-    let counted = Arc::clone(&begun);
+    let (counted, held) = (Arc::clone(&begun), gate.clone());
     let spec = spec
         .effects(Effects::WRITE)
         .idempotency(Idempotency::Natural)
         .timeout(Duration::from_millis(20));
     let tool = blocking(spec, move |input: Number| {
         counted.fetch_add(1, Ordering::SeqCst);
-        std::thread::sleep(Duration::from_millis(500));
+        held.pass();
         Ok(input.n)
     });
     (tool, begun)
@@ -58,9 +58,11 @@ async fn a_call_whose_thread_is_left_behind_is_not_tried_again_also_where_it_hol
         max_backoff_ms: 1,
         multiplier: 1.0,
     };
-    let (tool, begun) = slow(ToolSpec::new("write_it", "Writes.").retry(retry));
+    let gate = Gate::default();
+    let (tool, begun) = slow(ToolSpec::new("write_it", "Writes.").retry(retry), &gate);
     let (engine, events) = load(bare().tool(tool)).await;
     let result = engine.call(call("write_it", json!({"n": 1}))).await;
+    until(|| begun.load(Ordering::SeqCst) > 0).await;
     assert_eq!(
         (code(&result), begun.load(Ordering::SeqCst)),
         ("tool.timeout", 1)
@@ -72,17 +74,21 @@ async fn a_call_whose_thread_is_left_behind_is_not_tried_again_also_where_it_hol
         ),
         (0, 1)
     );
+    gate.open();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_layer_cannot_begin_again_what_a_thread_that_is_left_behind_is_at() {
-    let (tool, begun) = slow(ToolSpec::new("write_it", "Writes."));
+    let gate = Gate::default();
+    let (tool, begun) = slow(ToolSpec::new("write_it", "Writes."), &gate);
     let (engine, _) = load(bare().around(Again).tool(tool)).await;
     let result = engine.call(call("write_it", json!({"n": 1}))).await;
+    until(|| begun.load(Ordering::SeqCst) > 0).await;
     assert_eq!(
         (code(&result), begun.load(Ordering::SeqCst)),
         ("tool.limit", 1),
         "{}",
         result.text()
     );
+    gate.open();
 }

@@ -1,7 +1,8 @@
 //! An engine without a project, and what it writes down.
 
 use serde_json::Value;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tool_harness::event::{Delivery, Event, EventRef, Payloads, Sink};
 use tool_harness::schema;
 use tool_harness::tool::{Function, function};
@@ -127,4 +128,47 @@ pub(crate) fn code(result: &ToolResult) -> &'static str {
 pub(crate) fn number_schema() -> Value {
     use schema::Schema;
     schema::of::<Number>().schema()
+}
+
+/// How long anything may take on a busy machine before it counts as hanging.
+pub(crate) const SOON: Duration = Duration::from_secs(30);
+
+/// Holds threads until the test opens it, so that no test depends on how long something takes.
+#[derive(Clone, Default)]
+pub(crate) struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    /// Waits until the gate is open; `false` if that took too long.
+    pub(crate) fn pass(&self) -> bool {
+        let (is_open, changed) = &*self.0;
+        let guard = is_open.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = changed.wait_timeout_while(guard, 2 * SOON, |is_open| !*is_open);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    pub(crate) fn open(&self) {
+        self.set(true);
+    }
+
+    pub(crate) fn close(&self) {
+        self.set(false);
+    }
+
+    fn set(&self, open: bool) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = open;
+        self.0.1.notify_all();
+    }
+}
+
+/// Waits until something holds; fails if it never does.
+#[track_caller]
+pub(crate) fn until(holds: impl Fn() -> bool) -> impl Future<Output = ()> {
+    let caller = std::panic::Location::caller();
+    async move {
+        let started = Instant::now();
+        while !holds() {
+            assert!(started.elapsed() < SOON, "{caller}: it never came");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
 }

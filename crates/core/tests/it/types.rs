@@ -1,11 +1,11 @@
 //! The types a host writes tools with.
 
-use crate::support::{Number, bare, call, code, echo, load};
+use crate::support::{Number, SOON, bare, call, code, echo, load, until};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tool_harness::content::{ContentBlock, Media};
 use tool_harness::effect::Effects;
 use tool_harness::store::StoreScope;
@@ -404,7 +404,10 @@ impl Tool for Late {
         runtime: ToolRuntime<'_>,
         _: Map<String, Value>,
     ) -> Result<ToolOutput, ToolError> {
-        std::thread::sleep(Duration::from_millis(300));
+        let started = Instant::now();
+        while !runtime.cancellation().is_cancelled() && started.elapsed() < SOON {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let paid = runtime.call("echo", json!({"n": 1})).await;
         *self.0.lock().expect("a lock") =
             Some(runtime.cancellation().is_cancelled() && paid.is_error);
@@ -420,11 +423,6 @@ async fn a_tool_that_asks_after_its_call_is_over_is_told_and_calls_nothing_more(
         code(&engine.call(call("be_late", json!({}))).await),
         "tool.timeout"
     );
-    for _ in 0..100 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        if told.lock().expect("a lock").is_some() {
-            break;
-        }
-    }
+    until(|| told.lock().expect("a lock").is_some()).await;
     assert_eq!(*told.lock().expect("a lock"), Some(true));
 }

@@ -145,7 +145,7 @@ fn model(scratch: &Path, tool: &[&str], input: &Value) -> Result<(Running, u16, 
         .map_err(|problem| format!("/usr/bin/python3 {}: {problem}", script.display()))?;
     let model = Running(child);
     let started = Instant::now();
-    while started.elapsed() < Duration::from_secs(20) {
+    while started.elapsed() < Duration::from_secs(60) {
         if let Some(port) = std::fs::read_to_string(&port)
             .ok()
             .and_then(|text| text.parse().ok())

@@ -1,7 +1,9 @@
 //! `harness call`: arguments, what is shown, time limits, Ctrl-C.
 
 use super::project;
-use crate::support::program::{descendants, gone, harness, harness_reading, prepared, signal};
+use crate::support::program::{
+    descendants, gone, harness, harness_reading, prepared, signal, until,
+};
 use crate::support::{Project, hook_with, tool, tool_with};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
@@ -114,16 +116,17 @@ fn interrupted(project: &Project, words: &[&str], name: &str) {
             "it ended before it started"
         );
     }
+    until("a worker", || !descendants(child.id()).is_empty());
     std::thread::sleep(Duration::from_millis(150));
     let workers = descendants(child.id());
-    assert!(!workers.is_empty(), "{words:?} has no worker");
     let sent = Instant::now();
     signal(child.id(), name);
     let status = child.wait().expect("it ends");
     let took = sent.elapsed();
     assert_eq!(status.code(), Some(4), "{words:?} {name}");
+    // Those calls would go on for half a minute and more.
     assert!(
-        took < Duration::from_millis(900),
+        took < Duration::from_secs(10),
         "{words:?} {name} took {took:?}"
     );
     assert_eq!(gone(&workers), [0; 0], "{words:?} {name} left processes");
@@ -210,7 +213,7 @@ fn a_timeout_ends_in_time_and_names_the_limit_that_applied() {
         let ran = harness(project.path(), &[["call"].as_slice(), words].concat()).ends(4);
         assert!(ran.err.contains(said), "{words:?}: {}", ran.err);
         assert!(
-            started.elapsed() < Duration::from_secs(3),
+            started.elapsed() < Duration::from_secs(20),
             "{words:?} took {:?}",
             started.elapsed()
         );
@@ -240,7 +243,7 @@ fn the_time_of_a_call_covers_its_hooks() {
         ran.err
     );
     assert!(
-        started.elapsed() < Duration::from_secs(3),
+        started.elapsed() < Duration::from_secs(20),
         "{:?}",
         started.elapsed()
     );
@@ -299,21 +302,14 @@ fn ctrl_c_while_a_project_is_loaded_ends_with_4() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        let started = Instant::now();
-        while descendants(child.id()).is_empty() {
-            assert!(
-                started.elapsed() < Duration::from_secs(10),
-                "{words:?} starts no worker"
-            );
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        until("a worker", || !descendants(child.id()).is_empty());
         std::thread::sleep(Duration::from_millis(200));
         let workers = descendants(child.id());
         let sent = Instant::now();
         signal(child.id(), name);
         let ended = child.wait_with_output().expect("it ends");
         assert!(
-            sent.elapsed() < Duration::from_millis(900),
+            sent.elapsed() < Duration::from_secs(10),
             "{words:?} took {:?}",
             sent.elapsed()
         );

@@ -2,7 +2,7 @@
 
 use super::{exec, project};
 use crate::support::Project;
-use crate::support::program::{Ran, command, harness, harness_reading, prepared};
+use crate::support::program::{Ran, command, harness, harness_reading, prepared, write_program};
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -76,12 +76,10 @@ fn it_writes_in_the_workspace_and_nowhere_else_and_never_what_governs() {
 
 #[test]
 fn a_login_shell_finds_a_toolchain_of_the_home_that_is_on_the_path() {
-    use std::os::unix::fs::PermissionsExt as _;
     let (project, home) = (project(), tempfile::tempdir_in("/var/tmp").expect("a home"));
     let bin = home.path().join(".cargo/bin");
     fs::create_dir_all(&bin).expect("folders");
-    fs::write(bin.join("cargo"), "#!/bin/sh\necho cargo of the home\n").expect("a program");
-    fs::set_permissions(bin.join("cargo"), fs::Permissions::from_mode(0o755)).expect("set");
+    write_program(&bin.join("cargo"), "#!/bin/sh\necho cargo of the home\n");
     let path = format!("{}:/usr/bin:/bin", bin.display());
     for (words, expected) in [
         (["bash", "-lc", "cargo"], "cargo of the home\n"),

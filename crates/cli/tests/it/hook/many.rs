@@ -45,14 +45,14 @@ fn a_hundred_hooks_at_once_give_the_right_answers_in_time() {
     for (index, refused, _) in &answers {
         assert_eq!(*refused, index.is_multiple_of(3), "{index}");
     }
-    // `./bench/run hook` measures the real program; this one is built for debugging and shares the machine with other tests.
+    // A client waits for a minute. `./bench/run hook` measures the real program; this one is built for debugging and shares the machine with other tests.
     let longest = answers
         .iter()
         .map(|(_, _, time)| *time)
         .max()
         .unwrap_or_default();
     assert!(
-        longest < Duration::from_secs(20),
+        longest < Duration::from_secs(60),
         "{longest:?} of {:?}",
         started.elapsed()
     );

@@ -1,6 +1,7 @@
 //! The worker of a hook is a copy of the program: it must not keep what the program was given.
 
 use super::{before, refusal};
+use crate::support::program::SOON;
 use crate::support::program::prepared;
 use crate::support::{Project, hook as hook_file};
 use serde_json::json;
@@ -33,7 +34,7 @@ fn it_has_no_environment_no_message_and_no_descriptor_but_its_channel() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + SOON;
     let worker = loop {
         if let Some(worker) = child_of(program.id()).filter(|worker| confined(worker)) {
             break worker;
@@ -74,7 +75,7 @@ fn it_has_no_environment_no_message_and_no_descriptor_but_its_channel() {
         .expect("it reads");
     let ran = super::Ran::from(program.wait_with_output().expect("it ends"));
     assert!(refusal(ran).is_some_and(|reason| reason.contains("no")));
-    let until = Instant::now() + Duration::from_secs(5);
+    let until = Instant::now() + SOON;
     while worker.exists() {
         assert!(Instant::now() < until, "the worker outlived its program");
         std::thread::sleep(Duration::from_millis(5));

@@ -149,9 +149,15 @@ async fn a_hook_that_raises_loops_returns_42_or_kills_its_worker_blocks_names_it
         ("payload[\"args\"][\"nope\"]", "nope"),
         ("payload[\"args\"][\"a\"] = 7", ""),
     ] {
+        // Only the loop shall end at its time.
+        let timeout_ms = if script.contains("range") {
+            300
+        } else {
+            20_000
+        };
         let guard = hook_with(
             "tool.pre",
-            "timeout_ms: 300\nwhen: payload[\"args\"].get(\"trip\")\n",
+            &format!("timeout_ms: {timeout_ms}\nwhen: payload[\"args\"].get(\"trip\")\n"),
             &format!("def handle(event, payload):\n    {script}\n    return allow()"),
         );
         let fine = hook_with(
@@ -170,7 +176,7 @@ async fn a_hook_that_raises_loops_returns_42_or_kills_its_worker_blocks_names_it
             result.error
         );
         assert!(
-            started.elapsed().as_millis() < 2500,
+            started.elapsed() < crate::support::program::SOON,
             "{script} took {:?}",
             started.elapsed()
         );

@@ -1,7 +1,7 @@
 //! What the command says, and what the entries it writes do.
 
 use super::{World, ran, write};
-use crate::support::program::{command, copy_program};
+use crate::support::program::{command, copy_program, write_program};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -297,12 +297,10 @@ fn a_hook_whose_program_is_gone_or_broken_stops_the_call() {
                 ("kill -SEGV $$", 2, said),
                 ("[ \"$1 $2\" = \"hook CLIENT\" ]", 0, ""),
             ] {
-                fs::write(
+                write_program(
                     &program,
-                    format!("#!/bin/sh\n{}\n", body.replace("CLIENT", client)),
-                )
-                .expect("written");
-                fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("set");
+                    &format!("#!/bin/sh\n{}\n", body.replace("CLIENT", client)),
+                );
                 let ran = run(shell).ends(code);
                 assert!(
                     ran.err.ends_with(said) && (code != 0 || ran.err.is_empty()),
@@ -310,7 +308,7 @@ fn a_hook_whose_program_is_gone_or_broken_stops_the_call() {
                     ran.err
                 );
             }
-            fs::write(&program, "\u{0}no program").expect("written");
+            write_program(&program, "\u{0}no program");
             run(shell).ends(2);
             fs::set_permissions(&program, fs::Permissions::from_mode(0o644)).expect("set");
             run(shell).ends(2);

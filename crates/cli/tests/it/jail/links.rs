@@ -2,6 +2,7 @@
 
 use super::{FIRST_CHANGE, OPERATIONS, SECRET, World, beside};
 use crate::support::code;
+use crate::support::program::SOON;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -124,7 +125,10 @@ async fn a_folder_swapped_for_a_link_during_many_calls_is_never_a_way_out() {
     });
     let started = Instant::now();
     let (mut tries, mut inside) = (0, 0);
-    while started.elapsed() < Duration::from_secs(4) {
+    // Four seconds, and longer where the machine is so busy that few calls fit into them.
+    while started.elapsed() < Duration::from_secs(4)
+        || ((tries <= 100 || inside == 0) && started.elapsed() < 2 * SOON)
+    {
         for operation in ["read", "write", "append", "insert_at"] {
             let result = world.call(operation, "plan/canary").await;
             tries += 1;

@@ -2,9 +2,10 @@
 
 use super::client::{Client, WITH_HANDSHAKE, WITHOUT};
 use crate::support::program::descendants;
+use crate::support::program::until;
 use crate::support::{Project, hook, tool, tool_with};
 use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn every_revision() -> impl Iterator<Item = &'static str> {
     WITH_HANDSHAKE.into_iter().chain([WITHOUT])
@@ -213,21 +214,14 @@ fn a_cancelled_call_ends_its_script_and_gets_no_answer() {
         let mut client = Client::speaking(project.path(), revision);
         for name in ["spin", "wait"] {
             let id = client.call(name, json!({}));
-            let until = Instant::now() + Duration::from_secs(10);
-            while descendants(client.child.id()).is_empty() && Instant::now() < until {
-                std::thread::sleep(Duration::from_millis(5));
-            }
+            until("a worker", || !descendants(client.child.id()).is_empty());
             std::thread::sleep(Duration::from_millis(100));
             let busy = descendants(client.child.id());
             client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id, "reason": "enough"}}));
-            let ended = || {
+            until(&format!("the end of the worker of {name}"), || {
                 let left = descendants(client.child.id());
                 busy.iter().any(|worker| !left.contains(worker))
-            };
-            while !ended() && Instant::now() < until {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            assert!(ended(), "{name}: a worker still runs");
+            });
         }
         assert_eq!(client.rest(), Vec::<Value>::new(), "{revision}");
         assert_eq!(client.tools(), ["spin", "wait"]);

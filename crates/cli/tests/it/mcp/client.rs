@@ -1,5 +1,6 @@
 //! A client that writes and reads lines, and knows nothing else of the protocol than this file.
 
+use crate::support::program::SOON;
 use crate::support::program::prepared;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -144,7 +145,7 @@ impl Client {
     /// The first message that fits; others stay for later.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + SOON;
         let mut at = 0;
         loop {
             while at < self.unread.len() {
@@ -192,7 +193,7 @@ impl Client {
 
     #[track_caller]
     pub(crate) fn wait_for_log(&self, text: &str) {
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + SOON;
         while !self.log().contains(text) {
             assert!(
                 Instant::now() < until,
@@ -211,7 +212,7 @@ impl Client {
     /// The exit code, which must come soon.
     #[track_caller]
     pub(crate) fn code(&mut self) -> Option<i32> {
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + SOON;
         loop {
             if let Some(status) = self.child.try_wait().expect("a status") {
                 return status.code();

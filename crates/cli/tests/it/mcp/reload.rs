@@ -152,14 +152,16 @@ fn a_root_that_never_was_good_closes_everything() {
 
 #[test]
 fn a_call_in_flight_ends_on_its_own_version_and_the_session_goes_on() {
-    let old = "def run(args):\n  state.increment(\"n\")\n  sleep(1.5)\n  return {\"version\": \"old\", \"n\": state.get(\"n\")}";
+    // Each waits until there are two of them.
+    let old = "def run(args):\n  state.increment(\"n\")\n  print(\"begun\")\n  for i in range(400):\n    if state.get(\"n\") == 2:\n      break\n    sleep(0.05)\n  return {\"version\": \"old\", \"n\": state.get(\"n\")}";
     let project = Project::new(&[(".harness/tools/a.md", &tool(old))]);
     let mut client = Client::speaking(project.path(), WITHOUT);
     assert_eq!(client.tools(), ["a"], "the first version is there");
     let first = client.call("a", json!({}));
+    client.wait_for_log("begun");
     project.write(
         ".harness/tools/a.md",
-        tool(&old.replace("1.5", "0").replace("old", "new")).as_bytes(),
+        tool(&old.replace("old", "new")).as_bytes(),
     );
     client.wait_for_log("reloaded");
     assert_eq!(
@@ -178,7 +180,7 @@ fn calls_in_flight_on_the_version_before_count_against_the_limit_of_the_next() {
         tool_with(
             "limits: {max_concurrency: 1}\n",
             &format!(
-                "def run(args):\n  sleep({seconds})\n  state.append(\"ended\", \"{seconds}\")\n  return state.get(\"ended\")"
+                "def run(args):\n  print(\"begun\")\n  sleep({seconds})\n  state.append(\"ended\", \"{seconds}\")\n  return state.get(\"ended\")"
             ),
         )
     };
@@ -186,6 +188,7 @@ fn calls_in_flight_on_the_version_before_count_against_the_limit_of_the_next() {
     let mut client = Client::speaking(project.path(), WITHOUT);
     assert_eq!(client.tools(), ["a"], "the first version is there");
     let first = client.call("a", json!({}));
+    client.wait_for_log("begun");
     project.write(".harness/tools/a.md", text("0").as_bytes());
     client.wait_for_log("reloaded");
     assert_eq!(

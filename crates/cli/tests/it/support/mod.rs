@@ -63,7 +63,12 @@ pub(crate) struct Project {
 
 impl Project {
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self::inside(&std::env::temp_dir(), files)
+    }
+
+    /// A project in a folder of its own inside this one.
+    pub(crate) fn inside(parent: &Path, files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir_in(parent).expect("a temporary folder");
         let project = Self {
             folder,
             events: Arc::default(),

@@ -128,7 +128,33 @@ pub(crate) fn descendants(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Waits until none of these processes lives; says which still do after a second.
+/// How long anything may take on a busy machine before it counts as hanging.
+pub(crate) const SOON: Duration = Duration::from_secs(30);
+
+/// Processor time that a process has used.
+pub(crate) fn processor_time(pid: u32) -> Duration {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = text.rsplit(')').next().unwrap_or_default();
+    let ticks: u64 = fields
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|ticks| ticks.parse::<u64>().ok())
+        .sum();
+    Duration::from_millis(10 * ticks)
+}
+
+/// Waits until something holds; fails if it never does.
+#[track_caller]
+pub(crate) fn until(what: &str, holds: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < SOON, "{what} never came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until none of these processes lives; says which still do when that takes too long.
 pub(crate) fn gone(pids: &[u32]) -> Vec<u32> {
     let lives = |pid: &u32| {
         let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -137,7 +163,7 @@ pub(crate) fn gone(pids: &[u32]) -> Vec<u32> {
     let started = Instant::now();
     loop {
         let left: Vec<u32> = pids.iter().copied().filter(lives).collect();
-        if left.is_empty() || started.elapsed() > Duration::from_secs(1) {
+        if left.is_empty() || started.elapsed() > SOON {
             return left;
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -153,6 +179,20 @@ pub(crate) fn copy_program(from: &Path, to: &Path) {
         .status()
         .expect("cp runs");
     assert!(copied.success(), "{} is not copied", from.display());
+}
+
+/// Writes a program that can be started at once, for the same reason by another process.
+pub(crate) fn write_program(path: &Path, text: &str) {
+    let write = "cat > \"$0\" && chmod 755 \"$0\"";
+    let mut child = command("sh", Path::new("/"), &["-c", write])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("sh runs");
+    let mut input = child.stdin.take().expect("its input");
+    input.write_all(text.as_bytes()).expect("written");
+    drop(input);
+    assert!(child.wait().expect("it ends").success());
 }
 
 /// A folder of the repository.

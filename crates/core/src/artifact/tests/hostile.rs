@@ -177,7 +177,7 @@ fn ten_thousand_files_are_read_quickly() {
         (10_000, 0)
     );
     assert!(
-        start.elapsed() < Duration::from_secs(30),
+        start.elapsed() < Duration::from_secs(120),
         "{:?}",
         start.elapsed()
     );
@@ -224,7 +224,7 @@ proptest! {
                     }
                 }
             }
-            prop_assert!(start.elapsed() < Duration::from_secs(2));
+            prop_assert!(start.elapsed() < Duration::from_secs(30));
         }
     }
 

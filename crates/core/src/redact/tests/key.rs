@@ -228,7 +228,7 @@ fn what_may_be_lines_of_a_key_is_gone_through_a_few_times() {
         assert!(redactor.text(&text).contains(MARK));
         assert!(in_pieces(&redactor, &text.as_bytes()[..100_000], &[16]).1 > 0);
         assert!(
-            start.elapsed().as_secs() < 10,
+            start.elapsed().as_secs() < 60,
             "{:?}: {part:?}",
             start.elapsed()
         );

@@ -137,7 +137,7 @@ fn values_that_nobody_closes_are_gone_through_once() {
             &text[..200]
         );
         assert!(
-            start.elapsed().as_secs() < 5,
+            start.elapsed().as_secs() < 30,
             "{:?}: {}",
             start.elapsed(),
             &text[..200]
@@ -162,7 +162,7 @@ fn values_that_nobody_closes_are_gone_through_a_few_times_when_they_come_in_piec
                 .for_each(|piece| stream.push(piece, &mut out));
             assert!(stream.finish(&mut out) > 0);
             assert!(
-                start.elapsed().as_secs() < 5,
+                start.elapsed().as_secs() < 30,
                 "{size} {:?}: {}",
                 start.elapsed(),
                 &text[..200]

@@ -1,7 +1,7 @@
 //! How many calls run at once, and how many at all.
 
 use super::{numbers, requests, waits};
-use crate::support::{bare, call, code, echo, load, numbered};
+use crate::support::{Gate, bare, call, code, echo, load, numbered, until};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -274,31 +274,30 @@ async fn a_run_keeps_its_session_and_its_limits_whoever_else_comes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tools_that_block_do_not_stall_others() {
+    let (gate, blocked) = (Gate::default(), Arc::<AtomicUsize>::default());
+    let (held, counted) = (gate.clone(), Arc::clone(&blocked));
     let block = blocking(
         ToolSpec::new("block", "Blocks.").pure(),
-        |input: crate::support::Number| {
-            std::thread::sleep(Duration::from_millis(200));
-            Ok(input.n)
+        move |input: crate::support::Number| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            if held.pass() {
+                Ok(input.n)
+            } else {
+                Err(ToolError::fatal("stalled", "the gate stayed closed"))
+            }
         },
     );
-    let (engine, _) = load(bare().tool(block).tool(echo("echo"))).await;
+    let (engine, events) = load(bare().tool(block).tool(echo("echo"))).await;
     let run = engine.start(());
     let turn = run.turn().expect("a turn");
-    let started = Instant::now();
     let mut all = requests("block", numbers(6));
     all.push(ToolRequest::new("quick", "echo", json!({"n": 1})));
-    let turned = turn.call(all).await;
-    assert!(
-        turned.results.iter().all(|result| !result.is_error)
-            && started.elapsed() < Duration::from_millis(600),
-        "{:?}",
-        started.elapsed()
-    );
-    assert!(
-        turned.results[6].elapsed < Duration::from_millis(150),
-        "{:?}",
-        turned.results[6].elapsed
-    );
+    let (turned, ()) = tokio::join!(turn.call(all), async {
+        // Six block at once, and the seventh call ends meanwhile.
+        until(|| blocked.load(Ordering::SeqCst) == 6 && !events.ends().is_empty()).await;
+        gate.open();
+    });
+    assert!(turned.results.iter().all(|result| !result.is_error));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -325,11 +324,13 @@ async fn a_thread_that_is_left_behind_keeps_its_place_until_it_ends() {
         let (name, is_limited) = (spec.name.clone(), spec.limits.max_concurrency.is_some());
         let (now, most) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
         let (at_work, highest) = (Arc::clone(&now), Arc::clone(&most));
+        let gate = Gate::default();
+        let held = gate.clone();
         let slow = blocking(
             spec.timeout(Duration::from_millis(20)),
             move |input: Write| {
                 highest.fetch_max(at_work.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                std::thread::sleep(Duration::from_secs(1));
+                held.pass();
                 at_work.fetch_sub(1, Ordering::SeqCst);
                 Ok(input.path)
             },
@@ -339,16 +340,15 @@ async fn a_thread_that_is_left_behind_keeps_its_place_until_it_ends() {
             let result = engine.call(call(&name, json!({"path": "a"}))).await;
             assert_eq!(code(&result), "tool.timeout", "{}", result.text());
         }
-        assert_eq!(
-            most.load(Ordering::SeqCst),
-            if is_limited { 2 } else { 1 },
-            "{name}"
-        );
+        let places = if is_limited { 2 } else { 1 };
+        until(|| most.load(Ordering::SeqCst) >= places).await;
+        assert_eq!(most.load(Ordering::SeqCst), places, "{name}");
         // When they have ended, there is room again.
-        while engine.abandoned_threads() > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        gate.open();
+        until(|| engine.abandoned_threads() == 0).await;
+        gate.close();
         engine.call(call(&name, json!({"path": "a"}))).await;
         assert_eq!(engine.abandoned_threads(), 1, "{name}: it began");
+        gate.open();
     }
 }

@@ -1,7 +1,7 @@
 //! Layers around a body.
 
 use super::{Log, Marker, Waits};
-use crate::support::{bare, call, code, echo, load, numbered};
+use crate::support::{SOON, bare, call, code, echo, load, numbered};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,11 +48,7 @@ async fn a_link_or_layer_that_never_ends_holds_no_call_beyond_its_time() {
                 "{at}"
             );
         }
-        assert!(
-            started.elapsed() < Duration::from_secs(5),
-            "{at}: {:?}",
-            started.elapsed()
-        );
+        assert!(started.elapsed() < SOON, "{at}: {:?}", started.elapsed());
     }
     let capped = numbered(
         ToolSpec::new("capped", "Has a cap.")
@@ -222,9 +218,14 @@ async fn a_layer_sees_the_code_and_details_of_a_failure_and_what_it_changes_is_t
 
 #[tokio::test]
 async fn layers_and_links_do_not_make_calls_wait_for_each_other() {
-    let slow = numbered(ToolSpec::new("slow", "Waits.").pure(), |n| async move {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        Ok(n)
+    // Each call waits for all four.
+    let together = Arc::new(tokio::sync::Barrier::new(4));
+    let slow = numbered(ToolSpec::new("slow", "Waits.").pure(), move |n| {
+        let together = Arc::clone(&together);
+        async move {
+            together.wait().await;
+            Ok(n)
+        }
     });
     let log = Log::default();
     let (engine, _) = load(
@@ -235,15 +236,12 @@ async fn layers_and_links_do_not_make_calls_wait_for_each_other() {
     )
     .await;
     let run = engine.start(());
-    let started = Instant::now();
     let requests = (0..4)
         .map(|n| ToolRequest::new(format!("c{n}"), "slow", json!({"n": n})))
         .collect();
-    let turned = run.turn().expect("a turn").call(requests).await;
-    assert!(
-        turned.results.iter().all(|result| !result.is_error)
-            && started.elapsed() < Duration::from_millis(300),
-        "{:?}",
-        started.elapsed()
-    );
+    let turn = run.turn().expect("a turn");
+    let turned = tokio::time::timeout(SOON, turn.call(requests))
+        .await
+        .expect("no call waits for another");
+    assert!(turned.results.iter().all(|result| !result.is_error));
 }

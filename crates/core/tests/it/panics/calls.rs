@@ -1,7 +1,7 @@
 //! Tools and middleware panic.
 
 use super::{Boom, Panics, fails};
-use crate::support::{Number, bare, call, code, echo, load};
+use crate::support::{Gate, Number, bare, call, code, echo, load, until};
 use serde_json::{Map, Value, json};
 use std::panic::panic_any;
 use std::pin::Pin;
@@ -100,10 +100,12 @@ async fn a_future_or_a_panic_that_panics_when_it_is_dropped_fails_its_call_only(
 #[tokio::test]
 async fn a_thread_that_panics_with_a_bomb_is_counted_only_while_it_is_there() {
     let spec = |name: &str| ToolSpec::new(name, "Panics with a bomb.").pure();
+    let gate = Gate::default();
+    let held = gate.clone();
     let late = blocking(
         spec("late").timeout(Duration::from_millis(30)),
-        |_: Number| -> Result<i64, ToolError> {
-            std::thread::sleep(Duration::from_millis(200));
+        move |_: Number| -> Result<i64, ToolError> {
+            held.pass();
             panic_any(Boom)
         },
     );
@@ -123,8 +125,9 @@ async fn a_thread_that_panics_with_a_bomb_is_counted_only_while_it_is_there() {
         "tool.timeout"
     );
     assert_eq!(engine.abandoned_threads(), 1);
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!((engine.abandoned_threads(), events.ends().len()), (0, 2));
+    gate.open();
+    until(|| engine.abandoned_threads() == 0).await;
+    assert_eq!(events.ends().len(), 2);
 }
 
 /// Takes what the host gives it.

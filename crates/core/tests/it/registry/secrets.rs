@@ -19,7 +19,7 @@ async fn what_a_tool_wants_taken_out_leaves_neither_in_its_result_nor_in_an_even
     let result = engine
         .call(call(
             "get_account",
-            json!({"pin": 4711, "owner": "acct-31337", "open": true}),
+            json!({"pin": 4_711_081_547_110_815_u64, "owner": "acct-3133731337313", "open": true}),
         ))
         .await;
     assert_eq!(
@@ -28,7 +28,10 @@ async fn what_a_tool_wants_taken_out_leaves_neither_in_its_result_nor_in_an_even
     );
     assert_eq!(result.metadata["redacted"], 2);
     for text in [result.text(), format!("{:?}", events.all())] {
-        assert!(!text.contains("4711") && !text.contains("31337"), "{text}");
+        assert!(
+            !text.contains("47110815") && !text.contains("31337313"),
+            "{text}"
+        );
     }
     let number = Spec(
         spec("get_card")
@@ -92,17 +95,21 @@ async fn the_words_of_an_error_are_for_sinks_that_ask_and_quote_no_field_that_wa
         })
     };
     let (engine, events) = load(bare().tool(failing())).await;
-    engine.call(call("fail_it", json!({"n": 31_337}))).await;
+    engine
+        .call(call("fail_it", json!({"n": 3_133_731_337_313_i64})))
+        .await;
     assert!(
-        !format!("{:?}", events.all()).contains("31337")
+        !format!("{:?}", events.all()).contains("31337313")
             && events.named("tool.failed")[0].fields["class"] == "fatal"
     );
     let (engine, events) = load_asking(bare().tool(failing())).await;
-    engine.call(call("fail_it", json!({"n": 31_337}))).await;
+    engine
+        .call(call("fail_it", json!({"n": 3_133_731_337_313_i64})))
+        .await;
     assert!(
         events.named("tool.failed")[0].fields["message"]
             .to_string()
-            .contains("31337")
+            .contains("31337313")
     );
 
     let told = Spec(
@@ -141,7 +148,7 @@ impl Tool for Tells {
         runtime: ToolRuntime<'_>,
         arguments: Map<String, Value>,
     ) -> Result<ToolOutput, ToolError> {
-        runtime.progress(0.5, &format!("acct-31337 {SECRET}"));
+        runtime.progress(0.5, &format!("acct-3133731337313 {SECRET}"));
         match arguments["n"].as_i64() {
             Some(0) => Ok(ToolOutput::text(SECRET)),
             Some(1) => Ok(ToolOutput::content(vec![ContentBlock::Image(Media {
@@ -176,7 +183,7 @@ async fn a_secret_with_the_end_of_a_line_is_known_without_it_and_words_of_a_tool
     }
     let said = format!("{:?}", events.named("tool.progress"));
     assert!(
-        !said.contains("31337") && said.contains("[redacted]"),
+        !said.contains("31337313") && said.contains("[redacted]"),
         "{said}"
     );
 }

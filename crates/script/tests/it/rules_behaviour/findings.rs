@@ -417,10 +417,11 @@ fn ten_thousand_tools_are_checked_in_linear_time() {
         start.elapsed()
     };
     time(100);
-    let (small, large) = (time(1_000), time(10_000));
-    println!("1,000 tools: {small:?}; 10,000 tools: {large:?}");
-    assert!(
-        large < small * 40 + Duration::from_millis(200),
-        "1,000 tools: {small:?}; 10,000 tools: {large:?}"
-    );
+    // Once of three times: a busy machine may hold up any of them.
+    let tries = (0..3).map(|_| (time(1_000), time(10_000)));
+    let is_linear = |(small, large): (Duration, Duration)| {
+        println!("1,000 tools: {small:?}; 10,000 tools: {large:?}");
+        large < small * 40 + Duration::from_millis(200)
+    };
+    assert!(tries.map(is_linear).any(|linear| linear));
 }

@@ -1,9 +1,8 @@
 //! The examples of every built-in that stays in the worker, run in a real one: a built-in that needs a system call the filter does not
 //! allow would end it.
 
-use super::supervisor::{BUDGET, Worker};
+use super::supervisor::{BUDGET, PATIENCE, Worker};
 use serde_json::{Value, json};
-use std::time::Duration;
 use tool_harness::builtin::{Body, Example, Scope, all, full_name};
 use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Link, Outcome, Request, Response, Verdict};
@@ -87,7 +86,7 @@ fn give(kind: ScriptKind, expression: &str) -> Result<Result<Value, String>, Str
         }
     });
     loop {
-        match worker.receive(Duration::from_secs(5)) {
+        match worker.receive(PATIENCE) {
             Ok(Response::Note { .. }) => {}
             Ok(Response::Done(
                 Outcome::Value(value) | Outcome::Result(value) | Outcome::Error(value),

@@ -1,7 +1,7 @@
 //! Scripts that want too much: each ends as a failure, or with its worker and the right cause, in time.
 
 use super::index;
-use super::supervisor::{BUDGET, End, PATIENT, Worker, run, run_with};
+use super::supervisor::{BUDGET, End, PATIENCE, Worker, run, run_with};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use tool_harness::facts::ScriptKind;
@@ -26,12 +26,7 @@ fn memory_that_is_refused_ends_the_worker_and_says_so() {
         "  return 1\ndef again(f, n):\n  return f(f, n)\ndef other():\n  return again(again, 1)",
     ] {
         let started = Instant::now();
-        match run_with(
-            &body(script),
-            Value::Null,
-            PATIENT,
-            &WorkerLimits::default(),
-        ) {
+        match run_with(&body(script), Value::Null, BUDGET, &WorkerLimits::default()) {
             Err(End::Died(death)) if script.contains("again") => {
                 assert!(
                     matches!(death.cause(), DeathCause::Memory | DeathCause::Stack),
@@ -47,7 +42,7 @@ fn memory_that_is_refused_ends_the_worker_and_says_so() {
             other => panic!("{script}: {other:?}"),
         }
         assert!(
-            started.elapsed() < Duration::from_secs(20),
+            started.elapsed() < PATIENCE,
             "{script} took {:?}",
             started.elapsed()
         );
@@ -72,7 +67,7 @@ fn a_heap_that_grows_step_by_step_is_a_failure() {
         Value::Null,
         Budget {
             memory_bytes: 8 << 20,
-            ..PATIENT
+            ..BUDGET
         },
     ) else {
         panic!("no failure")
@@ -114,11 +109,7 @@ fn an_endless_loop_is_a_failure_and_the_worker_lives() {
         };
         assert_eq!(failure.kind, kind, "{failure:?}");
         assert!(failure.message.contains("100 ms"), "{failure:?}");
-        assert!(
-            started.elapsed() < Duration::from_secs(3),
-            "{:?}",
-            started.elapsed()
-        );
+        assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
         assert_eq!(
             worker.run(2, Value::Null, BUDGET),
             Ok(Outcome::Value(json!(1)))
@@ -148,11 +139,7 @@ fn what_cannot_be_interrupted_is_killed_at_the_deadline() {
         .receive(Duration::from_millis(300))
         .expect_err("cannot end by itself");
     assert_eq!(death.cause(), DeathCause::Killed);
-    assert!(
-        started.elapsed() < Duration::from_secs(3),
-        "{:?}",
-        started.elapsed()
-    );
+    assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
 }
 
 #[test]
@@ -175,7 +162,7 @@ fn deep_results_are_refused() {
 #[test]
 fn a_stack_that_overflows_ends_the_worker_and_says_so() {
     let script = body("  x = []\n  for i in range(100000):\n    x = [x]\n  return len(str(x))");
-    match run_with(&script, Value::Null, PATIENT, &WorkerLimits::default()) {
+    match run_with(&script, Value::Null, BUDGET, &WorkerLimits::default()) {
         Err(End::Died(death)) => assert_eq!(death.cause(), DeathCause::Stack, "{death:?}"),
         other => panic!("{other:?}"),
     }
@@ -184,13 +171,13 @@ fn a_stack_that_overflows_ends_the_worker_and_says_so() {
         ..WorkerLimits::default()
     };
     assert_eq!(
-        run_with(&script, Value::Null, PATIENT, &large),
+        run_with(&script, Value::Null, BUDGET, &large),
         Ok(Outcome::Value(json!(200_002)))
     );
     let deeper = body("  x = []\n  for i in range(3000000):\n    x = [x]\n  return len(str(x))");
     let generous = Budget {
         memory_bytes: 1 << 30,
-        ..PATIENT
+        ..BUDGET
     };
     let memory = WorkerLimits {
         memory_bytes: 1 << 30,
@@ -240,7 +227,7 @@ fn deep_sources_are_refused() {
 fn large_results_are_refused() {
     let generous = Budget {
         memory_bytes: 0,
-        ..PATIENT
+        ..BUDGET
     };
     let limits = WorkerLimits {
         memory_bytes: 1 << 30,
@@ -300,7 +287,7 @@ fn what_a_script_says_is_bounded() {
         args: Value::Null,
         budget: BUDGET,
     });
-    let Ok(Response::Note { builtin, args, .. }) = worker.receive(Duration::from_secs(5)) else {
+    let Ok(Response::Note { builtin, args, .. }) = worker.receive(PATIENCE) else {
         panic!("no note")
     };
     assert_eq!(
@@ -344,23 +331,23 @@ fn the_time_of_a_crossing_is_not_processor_time() {
         args: Value::Null,
         budget: Budget {
             wall_ms: 0,
-            cpu_ms: 50,
+            cpu_ms: 200,
             ..BUDGET
         },
     });
     assert!(matches!(
-        worker.receive(Duration::from_secs(5)),
+        worker.receive(PATIENCE),
         Ok(Response::Cross { .. })
     ));
-    std::thread::sleep(Duration::from_millis(200));
+    std::thread::sleep(Duration::from_millis(1000));
     worker.send(&Request::Answer(Ok(json!("late"))));
     assert_eq!(
-        worker.receive(Duration::from_secs(5)),
+        worker.receive(PATIENCE),
         Ok(Response::Done(Outcome::Value(json!("late"))))
     );
     let used = worker.process.cpu_time().expect("lives");
     assert!(
-        used > Duration::ZERO && used < Duration::from_millis(500),
+        used > Duration::ZERO && used < Duration::from_millis(1000),
         "{used:?}"
     );
 }
@@ -373,8 +360,5 @@ fn a_panic_ends_the_worker_and_says_so() {
     }
     let mut worker = Worker::start();
     worker.process.kill();
-    assert_eq!(
-        worker.receive(Duration::from_secs(5)),
-        Err(Death::Signal(9))
-    );
+    assert_eq!(worker.receive(PATIENCE), Err(Death::Signal(9)));
 }

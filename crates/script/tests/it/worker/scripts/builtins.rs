@@ -1,10 +1,9 @@
 //! Built-ins: their arguments, crossings and notes.
 
 use super::super::index;
-use super::super::supervisor::{BUDGET, End, Worker, failure};
+use super::super::supervisor::{BUDGET, End, PATIENCE, Worker, failure};
 use super::expression;
 use serde_json::{Value, json};
-use std::time::Duration;
 use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Outcome, Request, Response};
 
@@ -93,7 +92,7 @@ fn a_built_in_crosses_to_the_harness_and_back() {
         ("a", json!({"deep": [1, 12_345_678_901_234_567_890_u64]})),
         ("b", json!("text")),
     ] {
-        let asked = worker.receive(Duration::from_secs(5)).expect("lives");
+        let asked = worker.receive(PATIENCE).expect("lives");
         assert_eq!(
             asked,
             Response::Cross {
@@ -105,11 +104,11 @@ fn a_built_in_crosses_to_the_harness_and_back() {
         worker.send(&Request::Answer(Ok(answer)));
     }
     assert!(matches!(
-        worker.receive(Duration::from_secs(5)),
+        worker.receive(PATIENCE),
         Ok(Response::Cross { .. })
     ));
     worker.send(&Request::Answer(Err("`c` is not yours".into())));
-    let Ok(Response::Failed(failure)) = worker.receive(Duration::from_secs(5)) else {
+    let Ok(Response::Failed(failure)) = worker.receive(PATIENCE) else {
         panic!("not failed")
     };
     assert_eq!(
@@ -192,7 +191,7 @@ fn notes_do_not_wait() {
         args: Value::Null,
         budget: BUDGET,
     });
-    let mut next = || worker.receive(Duration::from_secs(5)).expect("lives");
+    let mut next = || worker.receive(PATIENCE).expect("lives");
     assert_eq!(
         next(),
         Response::Note {

@@ -1,8 +1,7 @@
 //! The channel itself.
 
-use super::super::supervisor::{BUDGET, TICKET, Worker};
+use super::super::supervisor::{BUDGET, PATIENCE, TICKET, Worker};
 use serde_json::json;
-use std::time::Duration;
 use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Outcome, Request, Response, push_frame};
 
@@ -28,13 +27,13 @@ fn several_frames_at_once_are_all_served() {
     let (first, second) = bytes.split_at(bytes.len() - 3);
     worker.channel.writer.write_all(first).expect("writes");
     assert_eq!(
-        worker.receive(Duration::from_secs(5)),
+        worker.receive(PATIENCE),
         Ok(Response::Done(Outcome::Value(json!(0))))
     );
     worker.channel.writer.write_all(second).expect("writes");
     for number in 1..3 {
         assert_eq!(
-            worker.receive(Duration::from_secs(5)),
+            worker.receive(PATIENCE),
             Ok(Response::Done(Outcome::Value(json!(number))))
         );
     }
@@ -45,7 +44,7 @@ fn nonsense_ends_the_worker() {
     for frame in [&[99_u8][..], &[], &[4, 0], &[2, 1]] {
         let mut worker = Worker::start();
         worker.send_bytes(frame);
-        assert!(worker.receive(Duration::from_secs(5)).is_err(), "{frame:?}");
+        assert!(worker.receive(PATIENCE).is_err(), "{frame:?}");
     }
 }
 
@@ -56,7 +55,7 @@ fn facts_are_found_by_the_given_check() {
         kind: ScriptKind::Hook,
         source: "abc".into(),
     });
-    let Ok(Response::Facts(text)) = worker.receive(Duration::from_secs(5)) else {
+    let Ok(Response::Facts(text)) = worker.receive(PATIENCE) else {
         panic!("no facts")
     };
     assert_eq!(text, r#"{"kind":"Hook","length":3,"modules":6}"#);
