@@ -1,7 +1,7 @@
 //! Tables of scripts and what is found in them.
 
-mod names;
 mod behaviour;
+mod names;
 
 use crate::check::{SOURCE_LIMIT, facts};
 use serde_json::Value;
@@ -83,4 +83,3 @@ pub(super) fn names(found: &[Named]) -> String {
         .collect::<Vec<_>>()
         .join(" ")
 }
-

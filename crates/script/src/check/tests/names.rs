@@ -1,4 +1,4 @@
-//! FIRST
+//! Parsing, functions, and the names and built-ins that a script reaches.
 
 use super::*;
 
@@ -310,4 +310,3 @@ fn names_that_lead_nowhere_are_found() {
         assert_eq!(shown(&found.unknown_members), members, "{source}");
     }
 }
-
