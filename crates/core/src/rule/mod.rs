@@ -208,8 +208,10 @@ pub(crate) fn unanswered(found: Vec<Match<'_>>) -> Vec<Match<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::root::{ArgConstraint, Policy, ToolsPolicy};
+    use crate::artifact::Root;
+    use crate::artifact::root::{ArgConstraint, Ceiling, Policy, ToolsPolicy};
     use crate::effect::Level;
+    use crate::span::{Span, Spanned};
     use serde_json::json;
 
     fn at<T>(value: T) -> Spanned<T> {

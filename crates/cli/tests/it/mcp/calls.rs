@@ -5,7 +5,6 @@ use crate::support::program::descendants;
 use crate::support::program::until;
 use crate::support::{Project, hook, tool, tool_with};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 fn every_revision() -> impl Iterator<Item = &'static str> {
     WITH_HANDSHAKE.into_iter().chain([WITHOUT])
