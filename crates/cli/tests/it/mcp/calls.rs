@@ -5,7 +5,6 @@ use crate::support::program::descendants;
 use crate::support::program::until;
 use crate::support::{Project, hook, tool, tool_with};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 fn every_revision() -> impl Iterator<Item = &'static str> {
     WITH_HANDSHAKE.into_iter().chain([WITHOUT])
@@ -203,19 +202,20 @@ fn a_cancelled_call_ends_its_script_and_gets_no_answer() {
     let project = Project::new(&[
         (
             ".harness/tools/spin.md",
-            &tool("def run(args):\n  for i in range(1000000000):\n    pass\n  return 1"),
+            &tool(
+                "def run(args):\n  print(\"spin runs\")\n  for i in range(1000000000):\n    pass\n  return 1",
+            ),
         ),
         (
             ".harness/tools/wait.md",
-            &tool("def run(args):\n  sleep(600)\n  return 1"),
+            &tool("def run(args):\n  print(\"wait runs\")\n  sleep(600)\n  return 1"),
         ),
     ]);
     for revision in ["2025-11-25", WITHOUT] {
         let mut client = Client::speaking(project.path(), revision);
         for name in ["spin", "wait"] {
             let id = client.call(name, json!({}));
-            until("a worker", || !descendants(client.child.id()).is_empty());
-            std::thread::sleep(Duration::from_millis(100));
+            client.wait_for_log(&format!("{name} runs"));
             let busy = descendants(client.child.id());
             client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id, "reason": "enough"}}));
             until(&format!("the end of the worker of {name}"), || {
