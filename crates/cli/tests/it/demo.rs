@@ -28,46 +28,46 @@ fn the_demonstration_shows_each_stage_and_ends_well() {
 
     1. a good call
        harness call count_words text='small tools, well governed'
-       admit ✓  authorize ✓  before ✓  execute ✓  finish ✓
+       admit ✓  authorize ✓  before ✓  approve ✓  execute ✓  finish ✓
        words: 4
-       ✓ every call takes the same five stages
+       ✓ every call takes the same six stages
 
     2. wrong arguments
        harness call count_words text:=42
-       admit ✗  authorize ·  before ·  execute ·  finish ·
+       admit ✗  authorize ·  before ·  approve ·  execute ·  finish ·
        tool.args.invalid_schema the arguments of `count_words` do not fit: /text: 42 is not of type "string"
        ✓ refused before any script or hook ran; a number never becomes text by accident
 
     3. blocked by a hook
        harness call save_note path=notes.md text='the password is swordfish'
-       admit ✓  authorize ✓  before ✗  execute ·  finish ·
+       admit ✓  authorize ✓  before ✗  approve ·  execute ·  finish ·
        hook no_passwords decided block: notes must not hold passwords
        tool.hook.blocked hook `no_passwords` blocked the call: notes must not hold passwords
        ✓ the hook is a file in the project: policy that changes by pull request
 
     4. modified by a hook
        harness call save_note path='Shopping List' text='milk, bread'
-       admit ✓  authorize ✓  before ✓  execute ✓  finish ✓
+       admit ✓  authorize ✓  before ✓  approve ✓  execute ✓  finish ✓
        hook tidy_names decided modify
        saved: shopping_list.md
        ✓ the changed arguments were validated and authorized again
 
     5. a script that tries to leave the workspace
        harness call read_note path=../secret.txt
-       admit ✓  authorize ✓  before ✓  execute ✗  finish ✓
+       admit ✓  authorize ✓  before ✓  approve ✓  execute ✗  finish ✓
        fs.read refused: `../secret.txt` is outside the workspace; give a path inside it
        tool.failed `read_note` failed: `../secret.txt` is outside the workspace; give a path inside it
        ✓ the script checks nothing; the file jail does, below it
 
     6. a script that eats memory
        harness call fill_memory
-       admit ✓  authorize ✓  before ✓  execute ✗  finish ✓
+       admit ✓  authorize ✓  before ✓  approve ✓  execute ✗  finish ✓
        script.memory_limit `fill_memory`: wanted more memory than it may have
        ✓ scripts run in worker processes with limits; this one is gone, the harness is not
 
     7. and the next call works
        harness call count_words text='still here'
-       admit ✓  authorize ✓  before ✓  execute ✓  finish ✓
+       admit ✓  authorize ✓  before ✓  approve ✓  execute ✓  finish ✓
        words: 2
        ✓ the harness goes on as if nothing had happened
 

@@ -398,7 +398,7 @@ fn what_a_command_was_denied_shows_no_secret() {
             &["getent", "hosts", "tangerine46lamp.example.com"][..],
             "host \"[redacted].example.com\" is not in",
         ),
-        (&["tangerine46lamp"], "no program `[redacted]`"),
+        (&["tangerine46lamp"], "program `[redacted]` not found"),
     ] {
         let ran = give(&project, user.path(), &[&["exec", "--"], words].concat());
         assert!(

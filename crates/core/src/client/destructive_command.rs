@@ -409,7 +409,7 @@ impl<'f> Walk<'f> {
             file::protected_everywhere().chain(inside).any(is)
                 || protected
                     .iter()
-                    .any(|path| is(path) || path.rsplit('/').next().is_some_and(|name| is(name)))
+                    .any(|path| is(path) || path.rsplit('/').next().is_some_and(&is))
         };
         let narrowed = !patterns.is_empty() && !patterns.iter().any(could);
         if narrowed || words.contains(&"-empty") {

@@ -227,7 +227,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         self
     }
 
-    /// A secret that tools may have by `inject`, instead of whatever a file says about that name. Its value never leaves: see [`Redactor`].
+    /// A secret that tools may have by `inject`, instead of whatever a file says about that name. Its value never leaves: see [`crate::redact::Redactor`].
     #[must_use]
     pub fn secret(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.secrets.insert(name.into(), value.into());

@@ -219,7 +219,7 @@ fn root_of_a_user_namespace_gets_what_it_can_have_and_is_told_why_it_is_not_more
         .expect("a namespace")
         .document();
     assert!(
-        alone["tier"] != "A" && alone.to_string().contains("no user but root"),
+        alone["tier"] != "A" && alone.to_string().contains("has only root"),
         "{alone}"
     );
 }

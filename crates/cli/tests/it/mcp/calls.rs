@@ -203,19 +203,21 @@ fn a_cancelled_call_ends_its_script_and_gets_no_answer() {
         (
             ".harness/tools/spin.md",
             &tool(
-                "def run(args):\n  print(\"spin runs\")\n  for i in range(1000000000):\n    pass\n  return 1",
+                "def run(args):\n  fs.write(\"started\", \"\")\n  for i in range(1000000000):\n    pass\n  return 1",
             ),
         ),
         (
             ".harness/tools/wait.md",
-            &tool("def run(args):\n  print(\"wait runs\")\n  sleep(600)\n  return 1"),
+            &tool("def run(args):\n  fs.write(\"started\", \"\")\n  sleep(600)\n  return 1"),
         ),
     ]);
+    let started = project.path().join("started");
     for revision in ["2025-11-25", WITHOUT] {
         let mut client = Client::speaking(project.path(), revision);
         for name in ["spin", "wait"] {
             let id = client.call(name, json!({}));
-            client.wait_for_log(&format!("{name} runs"));
+            until("the script", || started.exists());
+            std::fs::remove_file(&started).expect("removed");
             let busy = descendants(client.child.id());
             client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id, "reason": "enough"}}));
             until(&format!("the end of the worker of {name}"), || {

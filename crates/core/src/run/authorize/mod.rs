@@ -93,10 +93,11 @@ fn judge(
             &Subject::Processes(tier(&*ctx.shared().outside)),
         ));
     }
-    for found in found {
+    for found in rule::unanswered(found) {
         record(ctx, tool.name(), tool.name(), &found);
         match found.rule.action {
             Action::Deny => return Err(denied(tool.called(), &found)),
+            Action::Allow => {}
             Action::Ask => {
                 asks.push(Ask {
                     asker: Asker::Rule(found.rule.words.clone()),

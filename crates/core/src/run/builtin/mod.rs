@@ -16,6 +16,7 @@ use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
 use crate::registry::RegisteredTool;
 use crate::result::ArtifactRef;
+use crate::rule::Action;
 use crate::rule::{self, Subject};
 use crate::store::StoreScope;
 use crate::store::{KeyValue, Metrics, Stores};
@@ -75,7 +76,7 @@ fn admit(
         ));
     }
     let found = rule::matches(&ctx.view().rules, &Subject::Builtin(&name));
-    if let Some(found) = found.first() {
+    if let Some(found) = found.iter().find(|one| one.rule.action != Action::Allow) {
         record(ctx, &ctx.call().tool, &name, found);
         return Err(found.rule.denial_of(&name));
     }

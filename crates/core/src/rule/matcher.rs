@@ -1,0 +1,216 @@
+//! What a rule objects to.
+
+use super::Subject;
+use crate::artifact::root::{Ceiling, missing_capability};
+use crate::effect::Effects;
+use crate::path::normalise;
+use crate::pattern::Pattern;
+use serde_json::Value;
+use std::path::Path;
+use tool_harness_sandbox::file::{FileError, Jail};
+use tool_harness_sandbox::tier::Tier;
+
+#[derive(Debug)]
+pub(super) enum Matcher {
+    /// The name of a tool or built-in matches.
+    Named(Pattern),
+    /// A tool's name matches none of these.
+    ToolNotNamed(Vec<Pattern>),
+    /// A built-in's name matches none of these.
+    BuiltinNotNamed(Vec<Pattern>),
+    /// A tool does more than this.
+    Above(Ceiling),
+    /// A tool has any of these flags.
+    Flagged(Effects),
+    /// A tool wants a capability or operation that is not listed.
+    BeyondCapabilities(Vec<(String, Vec<String>)>),
+    /// An argument of a matching tool matches none of these.
+    Argument {
+        tool: Pattern,
+        key: Option<String>,
+        patterns: Vec<String>,
+        paths: Vec<Pattern>,
+        values: Vec<Pattern>,
+    },
+    /// A client's tool would change what governs it, or decide in a person's place.
+    Governs,
+    /// Processes would be contained by less than namespaces.
+    Uncontained,
+}
+
+/// What a rule objects to.
+pub(super) struct Objection {
+    pub(super) because: String,
+    pub(super) argument: Option<String>,
+}
+
+impl From<String> for Objection {
+    fn from(because: String) -> Self {
+        Self {
+            because,
+            argument: None,
+        }
+    }
+}
+
+impl Matcher {
+    /// Why the subject is matched; nothing when it is not.
+    pub(super) fn objects(&self, subject: &Subject<'_>) -> Option<Objection> {
+        match (self, subject) {
+            (
+                Self::Named(pattern),
+                Subject::Name(name) | Subject::Tool { name, .. } | Subject::Builtin(name),
+            ) => pattern
+                .is_match(name)
+                .then(|| format!("its name matches `{}`, which is denied", pattern.text()).into()),
+            (Self::ToolNotNamed(patterns), Subject::Name(name) | Subject::Tool { name, .. })
+            | (Self::BuiltinNotNamed(patterns), Subject::Builtin(name)) => {
+                (!patterns.iter().any(|pattern| pattern.is_match(name))).then(|| {
+                    "its name is not on the list of what is allowed"
+                        .to_owned()
+                        .into()
+                })
+            }
+            (Self::Above(ceiling), Subject::Tool { effects, .. }) => {
+                ceiling.exceeded_by(*effects).map(Into::into)
+            }
+            (Self::Flagged(flags), Subject::Tool { effects, .. }) => {
+                let has = Effects::NONE.and(*effects).without(effects.without(*flags));
+                (!has.is_empty()).then(|| format!("the tool is marked {has}").into())
+            }
+            (Self::BeyondCapabilities(allowed), Subject::Tool { capabilities, .. }) => {
+                missing_capability(allowed, capabilities).map(Into::into)
+            }
+            (
+                Self::Argument {
+                    tool,
+                    key,
+                    patterns,
+                    paths,
+                    values,
+                },
+                Subject::Tool {
+                    name,
+                    path_params,
+                    arguments,
+                    files,
+                    ..
+                },
+            ) => {
+                if !tool.is_match(name) {
+                    return None;
+                }
+                let keys: Vec<&str> = match key {
+                    Some(key) => vec![key],
+                    None => path_params.iter().map(String::as_str).collect(),
+                };
+                if keys.is_empty() {
+                    return Some(
+                        "the rule is about path arguments and the tool declares none"
+                            .to_owned()
+                            .into(),
+                    );
+                }
+                keys.into_iter().find_map(|key| {
+                    let is_path = path_params.iter().any(|param| param == key)
+                        || patterns.iter().any(|pattern| pattern.contains('/'));
+                    let reading = if is_path {
+                        Reading::Path(*files)
+                    } else {
+                        Reading::Value
+                    };
+                    let because = constrained(
+                        key,
+                        arguments.get(key)?,
+                        if is_path { paths } else { values },
+                        reading,
+                        patterns,
+                    )?;
+                    Some(Objection {
+                        because,
+                        argument: Some(key.to_owned()),
+                    })
+                })
+            }
+            (Self::Governs, Subject::Client(foreign, arguments)) => {
+                let (because, argument) = foreign.objection(arguments)?;
+                Some(Objection {
+                    because,
+                    argument: Some(argument),
+                })
+            }
+            (Self::Uncontained, Subject::Processes(tier)) => (*tier != Tier::A).then(|| {
+                format!("its processes would be contained by tier {tier} and not by namespaces")
+                    .into()
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// How the text of an argument is read.
+#[derive(Clone, Copy)]
+enum Reading<'a> {
+    Value,
+    Path(Option<&'a Jail>),
+}
+
+fn constrained(
+    key: &str,
+    value: &Value,
+    globs: &[Pattern],
+    reading: Reading<'_>,
+    patterns: &[String],
+) -> Option<String> {
+    let fits = |text: &str| globs.iter().any(|glob| glob.is_match(text));
+    match (value, reading) {
+        (Value::String(text), Reading::Value) => {
+            (!fits(text)).then(|| format!("`{key}` is `{text}`; accepted: {}", patterns.join(", ")))
+        }
+        (Value::String(text), Reading::Path(files)) => {
+            let named = normalise(text);
+            if !fits(&named) {
+                return Some(format!(
+                    "`{key}` is `{named}`; accepted: {}",
+                    patterns.join(", ")
+                ));
+            }
+            match behind(files?, text, &named) {
+                Ok(real) if fits(&real) => None,
+                Ok(real) => Some(format!(
+                    "`{key}` is `{named}`, which leads to `{real}`; accepted: {}",
+                    patterns.join(", ")
+                )),
+                Err(problem) => Some(format!(
+                    "`{key}` cannot be followed to what it leads to: {problem}"
+                )),
+            }
+        }
+        (Value::Array(items), _) => items
+            .iter()
+            .find_map(|item| constrained(key, item, globs, reading, patterns)),
+        _ => Some(format!(
+            "`{key}` must be text or a list of strings to be judged"
+        )),
+    }
+}
+
+/// What a path leads to when links are followed, written as the path is: relative, or absolute. What is no place in the workspace by
+/// its name alone stays as it is.
+fn behind(files: &Jail, given: &str, named: &str) -> Result<String, FileError> {
+    match files.real(given) {
+        Ok(real) if named.starts_with('/') => {
+            Ok(normalise(&format!("{}/{real}", files.root().display())))
+        }
+        Ok(real) => Ok(normalise(&real)),
+        // Nothing can be there, so there is nothing else to judge.
+        Err(FileError::BadPath { .. } | FileError::NotDirectory(_)) => Ok(named.to_owned()),
+        Err(FileError::Outside(_))
+            if named.starts_with("..")
+                || (named.starts_with('/') && !Path::new(named).starts_with(files.root())) =>
+        {
+            Ok(named.to_owned())
+        }
+        Err(problem) => Err(problem),
+    }
+}
