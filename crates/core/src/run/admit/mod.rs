@@ -94,8 +94,8 @@ fn count(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
     )))
 }
 
-/// Admits a call of a client's own tool: the project must have loaded, and its definition of the
-/// tool must be readable. The client validates its own schema.
+/// Admits a call of a client's own tool: the root file must not be broken, and the harness must
+/// support what the project declares. The client checks its own schema.
 pub(super) fn admit_client_call(
     ctx: &Context,
     client: &Client,

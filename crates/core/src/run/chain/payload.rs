@@ -50,7 +50,7 @@ fn named_pre(
     payload
 }
 
-/// The number of keys in a payload with a result.
+/// Capacity for a payload with a result.
 const MOST_KEYS: usize = 18;
 
 /// The payload of a hook's example, with missing fields filled in as a call would.

@@ -68,8 +68,8 @@ impl Hold {
         );
     }
 
-    /// Stores what the layers made of the body's outcome. A retryable error is not stored, because
-    /// the call will not run again.
+    /// Stores what the layers made of the body's outcome. A retryable error is not stored: the
+    /// work is done, and a retry would not run it again.
     pub(in crate::run) fn layers_ended(
         &self,
         ctx: &Context,

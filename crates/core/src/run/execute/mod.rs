@@ -122,7 +122,7 @@ async fn carried_out(
     tool: &Arc<ActiveTool>,
     mut arguments: Map<String, Value>,
 ) -> (BodyResult, Enforced) {
-    // Background work of the tool is told when the call is over, however it ends.
+    // Tells background work of the tool that the call is over, however it ends.
     let _over = ctx.tell_when_over();
     let not_run = |refusal: Refusal| (Err(Failure::from(refusal)), Enforced::Nothing);
     let key = match tool.key {

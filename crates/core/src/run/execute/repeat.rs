@@ -102,7 +102,7 @@ async fn pause(
 /// Between half and all of a wait, so that calls which failed together do not retry together.
 fn jittered(wait: Duration) -> Duration {
     let mut chance = [0; 2];
-    // Without randomness the calls retry together, which is harmless.
+    // If this fails, such calls do retry together.
     let _ = getrandom::fill(&mut chance);
     wait / 2 + (wait / 2) * u32::from(u16::from_le_bytes(chance)) / u32::from(u16::MAX)
 }

@@ -446,7 +446,7 @@ fn cut(text: &mut String, most: usize, handle: Option<&Handle<'_>>) -> usize {
         return 0;
     }
     // A cut never has more digits than the whole, so its mark is never longer. The mark must leave
-    // room for text; if even the shortest does not, only the metadata tell of the cut.
+    // room for text; if even the shortest does not, only the metadata report the cut.
     let longest = |handle: Option<&Handle<'_>>| mark(text.len(), handle).len();
     let handle = handle.filter(|handle| 2 * longest(Some(handle)) <= most);
     let room = most.checked_sub(longest(handle));

@@ -71,8 +71,8 @@ fn parts(
     content.iter_mut().for_each(|part| block(pass, part));
 }
 
-/// Redacts the text of a block. Images and audio stay as they are: their bytes do not reveal what
-/// they show.
+/// Redacts the text of a block. Images and audio stay as they are: a secret that they show
+/// cannot be found in their bytes.
 fn block(pass: &mut Pass<'_>, block: &mut ContentBlock) {
     let media_type = match block {
         ContentBlock::Text(_) => None,
