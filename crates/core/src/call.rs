@@ -19,8 +19,9 @@ use tokio_util::sync::CancellationToken;
 /// One request to run a tool. It ends in exactly one result.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The id the answer carries. A session refuses one that was among its last 4,096; it remembers no more of them than that, so whoever needs an id
-    /// to be told apart for longer makes ids that never repeat.
+    /// The id the answer carries. A session refuses one that was among its last 4,096; it remembers
+    /// no more of them than that, so whoever needs an id to be told apart for longer makes ids that
+    /// never repeat.
     pub id: ToolCallId,
     /// The tool's name or alias, as asked for.
     pub tool: String,
@@ -46,7 +47,8 @@ pub struct Call {
     pub(crate) terms: Option<Arc<TurnLimits>>,
 }
 
-/// The host's context of a run, whatever type it has. The default is the context of hosts that give none.
+/// The host's context of a run, whatever type it has. The default is the context of hosts that give
+/// none.
 #[derive(Clone, Default)]
 pub(crate) struct UserContext(Option<Arc<dyn Any + Send + Sync>>);
 
@@ -75,8 +77,9 @@ impl fmt::Debug for UserContext {
     }
 }
 
-/// What ends a call early: a token, or a place for one. Most calls are never cancelled, and the token is made when somebody asks for it. Clones,
-/// and what [`Cancellation::token`] gives, end the same call.
+/// What ends a call early: a token, or a place for one. Most calls are never cancelled, and the
+/// token is made when somebody asks for it. Clones, and what [`Cancellation::token`] gives, end the
+/// same call.
 #[derive(Debug, Default)]
 pub struct Cancellation(OnceLock<CancellationToken>);
 

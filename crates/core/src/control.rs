@@ -1,6 +1,7 @@
 //! What is not an answer: the run shall go another way.
 
-/// Control flow of a run. It is never made into a message for the model: a loop asks [`crate::ToolResult::message`], and gets this instead.
+/// Control flow of a run. It is never made into a message for the model: a loop asks
+/// [`crate::ToolResult::message`], and gets this instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
     /// The run ends here.

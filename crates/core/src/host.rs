@@ -105,7 +105,8 @@ pub enum Repair {
     /// For none.
     #[default]
     Off,
-    /// For tools without any effect. Reading is one, of the workspace or of the network: what was guessed might be what is read.
+    /// For tools without any effect. Reading is one, of the workspace or of the network: what was
+    /// guessed might be what is read.
     WithoutEffects,
 }
 

@@ -1,5 +1,6 @@
-//! What a host gives may panic wherever it is asked: in a call, in a step, when it is dropped, and what it panicked with when that is dropped.
-//! None of it goes further than here. What panics while it is unwinding ends the program, as everywhere in Rust.
+//! What a host gives may panic wherever it is asked: in a call, in a step, when it is dropped, and
+//! what it panicked with when that is dropped. None of it goes further than here. What panics while
+//! it is unwinding ends the program, as everywhere in Rust.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,5 @@
-//! The one message made of a result or a refusal. Every door encodes it in its own protocol, and adds nothing to what it says.
+//! The one message made of a result or a refusal. Every door encodes it in its own protocol, and
+//! adds nothing to what it says.
 
 use crate::content::ContentBlock;
 use crate::content::joined;
@@ -17,11 +18,13 @@ pub struct ToolMessage {
     pub name: ToolName,
     /// Whether the call failed or was refused.
     pub is_error: bool,
-    /// What the model reads. Whatever is in the value is in here too, because many models are shown nothing else.
+    /// What the model reads. Whatever is in the value is in here too, because many models are shown
+    /// nothing else.
     pub content: Vec<ContentBlock>,
     /// What the tool returned.
     pub value: Option<Value>,
-    /// What a program may want to know: `error`, `artifacts`, `refs`, `metadata`, `provider`; each only when there is any.
+    /// What a program may want to know: `error`, `artifacts`, `refs`, `metadata`, `provider`; each
+    /// only when there is any.
     pub about: Map<String, Value>,
 }
 

@@ -29,7 +29,8 @@ pub struct ToolResult {
     pub refs: Vec<Value>,
     /// Whatever the tool added.
     pub metadata: Map<String, Value>,
-    /// What a service that the tool asked said about its answer: a request id, a model, what it cost.
+    /// What a service that the tool asked said about its answer: a request id, a model, what it
+    /// cost.
     pub provider: Map<String, Value>,
     /// Why the call failed or was refused.
     pub error: Option<Refusal>,

@@ -1,5 +1,6 @@
-//! What only so many calls may have at once. Who holds a slot, and who waits for one meanwhile, is written down, so that nobody waits for what cannot
-//! come: a call may hold slots and wait, inside of it, for others.
+//! What only so many calls may have at once. Who holds a slot, and who waits for one meanwhile, is
+//! written down, so that nobody waits for what cannot come: a call may hold slots and wait, inside
+//! of it, for others.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -239,14 +240,16 @@ impl Book {
             .for_each(|caller| take_off(&mut self.held_up, caller));
     }
 
-    /// Whether a slot comes for what can be seen at a glance: somebody holds one who waits for nothing. That is so for almost all who wait.
+    /// Whether a slot comes for what can be seen at a glance: somebody holds one who waits for
+    /// nothing. That is so for almost all who wait.
     fn surely_comes(&self, wanted: &Entry) -> bool {
         self.comes(wanted, |holder| {
             !self.held_up.contains_key(holder) && !wanted.callers.contains(holder)
         })
     }
 
-    /// Whether a slot comes, when those are free of whom that is said. Where fewer are on the book than there are slots, one is on its way.
+    /// Whether a slot comes, when those are free of whom that is said. Where fewer are on the book
+    /// than there are slots, one is on its way.
     fn comes(&self, wanted: &Entry, is_free: impl Fn(&Caller) -> bool) -> bool {
         let Some(holders) = self.holders.get(&wanted.kind()) else {
             return true;
@@ -254,8 +257,9 @@ impl Book {
         holders.values().sum::<usize>() < wanted.slots.most || holders.keys().any(is_free)
     }
 
-    /// Whether who waits for this, too, would wait for ever. A slot comes when one of those who hold it ends, and a call ends when whatever
-    /// is inside of it has what it waits for: so waits that come to an end are crossed out, one after the other, until none does.
+    /// Whether who waits for this, too, would wait for ever. A slot comes when one of those who
+    /// hold it ends, and a call ends when whatever is inside of it has what it waits for: so waits
+    /// that come to an end are crossed out, one after the other, until none does.
     fn never_comes(&self, wanted: &Entry) -> bool {
         let mut waiting: Vec<&Entry> = self.waiting.values().chain([wanted]).collect();
         let mut held_up = self.held_up.clone();

@@ -1,4 +1,5 @@
-//! `contain`: a client's own commands run inside the project's sandbox plan, because they are handed to `harness exec`.
+//! `contain`: a client's own commands run inside the project's sandbox plan, because they are
+//! handed to `harness exec`.
 
 use super::ClientToolCall;
 use super::translate::quoted;
@@ -10,7 +11,8 @@ use serde_json::{Map, Value, json};
 const SHELL: [&str; 4] = ["--", "bash", "-c", "--"];
 
 impl ClientToolCall {
-    /// The client's arguments with its commands handed to `harness exec`; `None` where there is nothing to contain.
+    /// The client's arguments with its commands handed to `harness exec`; `None` where there is
+    /// nothing to contain.
     pub(crate) fn contained(
         &self,
         input: &Map<String, Value>,
@@ -52,7 +54,8 @@ impl ClientToolCall {
         Ok(Some(output))
     }
 
-    /// The client's arguments before some project [`contained`](Self::contained) them: hooks see the command that a model wrote.
+    /// The client's arguments before some project [`contained`](Self::contained) them: hooks see
+    /// the command that a model wrote.
     pub(crate) fn uncontained(&self, mut input: Map<String, Value>) -> Map<String, Value> {
         let Some(program) = self.program() else {
             return input;
@@ -79,7 +82,8 @@ impl ClientToolCall {
         input
     }
 
-    /// Whether this call runs a command that the client itself starts. What another server runs is out of reach.
+    /// Whether this call runs a command that the client itself starts. What another server runs is
+    /// out of reach.
     fn is_contained(&self, input: &Map<String, Value>) -> bool {
         self.commands == Commands::Contained
             && !self.native.starts_with("mcp__")

@@ -1,4 +1,5 @@
-//! Commands that take away or replace what governs without naming it: the folder it lies in, or everything there.
+//! Commands that take away or replace what governs without naming it: the folder it lies in, or
+//! everything there.
 
 use super::ClientToolCall;
 use super::shell::{self, Program, Segment, Variables};
@@ -307,7 +308,8 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// The words of a program for places that it removes, moves, overwrites or changes with all that is in them.
+    /// The words of a program for places that it removes, moves, overwrites or changes with all
+    /// that is in them.
     fn taken(&self, program: &Program<'_>) -> Vec<String> {
         let operands: Vec<String> = program.operands().into_iter().map(str::to_owned).collect();
         let globs = || {
@@ -319,7 +321,8 @@ impl<'f> Walk<'f> {
         };
         let recursive = program.has(&['r', 'R'], &["recursive"]);
         match program.name {
-            // `rm` refuses the top by itself; what is said to whoever tries is for the project's own hooks.
+            // `rm` refuses the top by itself; what is said to whoever tries is for the project's
+            // own hooks.
             "rm" if recursive && !program.has(&[], &["no-preserve-root"]) => {
                 operands.into_iter().filter(|word| word != "/").collect()
             }
@@ -373,7 +376,8 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// The places that a `find` with something that changes, or that feeds such a program, takes whole.
+    /// The places that a `find` with something that changes, or that feeds such a program, takes
+    /// whole.
     fn found(&self, program: &Program<'_>) -> Vec<String> {
         let words = texts(program.args);
         let is_test = |word: &&&str| word.starts_with(['-', '(', '!']);
@@ -452,7 +456,8 @@ impl<'f> Walk<'f> {
         Some(found)
     }
 
-    /// The target of a copy of all that is in a folder, unless that folder plainly has nothing that governs.
+    /// The target of a copy of all that is in a folder, unless that folder plainly has nothing that
+    /// governs.
     fn poured(&self, operands: &[String]) -> Vec<String> {
         let Some((to, from)) = operands.split_last() else {
             return Vec::new();
@@ -591,7 +596,8 @@ impl ClientToolCall {
         self.client.programs.iter().any(|program| program == real)
     }
 
-    /// Whether a real place is the project, the home that holds the settings of clients, or a folder around one of them or this program.
+    /// Whether a real place is the project, the home that holds the settings of clients, or a
+    /// folder around one of them or this program.
     fn holds_what_governs(&self, real: &Path) -> bool {
         let home = self.client.home.as_deref().map(super::path::real);
         self.project().starts_with(real)
@@ -604,7 +610,8 @@ impl ClientToolCall {
     }
 }
 
-/// Whether a pattern that is somewhere in a command says enough to mean what governs, be it there or not.
+/// Whether a pattern that is somewhere in a command says enough to mean what governs, be it there
+/// or not.
 pub(super) fn means_to_govern(pattern: &str) -> bool {
     let said = pattern
         .find(['*', '?', '['])

@@ -1,4 +1,5 @@
-//! What a client's tools may never do, whatever the project allows: change what governs them, or decide in a person's place.
+//! What a client's tools may never do, whatever the project allows: change what governs them, or
+//! decide in a person's place.
 
 use super::ClientToolCall;
 use super::destructive_command::{Walk, means_to_govern};
@@ -20,7 +21,8 @@ const NOTES: [&str; 4] = [
 /// Texts looked at in the arguments of a tool that nothing is known about.
 const MAX_TEXTS: usize = 10_000;
 
-/// The path inside a worktree of Claude Code's, which lies among its settings and is a copy of the project to work in.
+/// The path inside a worktree of Claude Code's, which lies among its settings and is a copy of the
+/// project to work in.
 fn in_worktree(path: &str) -> Option<&str> {
     path.strip_prefix(".claude/worktrees/")?
         .split_once('/')
@@ -82,7 +84,8 @@ impl ClientToolCall {
         }
     }
 
-    /// Whether a path leads to something protected: in the project, or to the settings of clients anywhere.
+    /// Whether a path leads to something protected: in the project, or to the settings of clients
+    /// anywhere.
     pub(super) fn is_protected(&self, text: &str, base: &Path) -> bool {
         let real = self.resolve(text, base);
         if let Ok(inside) = real.strip_prefix(self.project()) {
@@ -145,7 +148,8 @@ impl ClientToolCall {
             .map(str::to_owned)
     }
 
-    /// Whether a word with wildcards or variables in it could become something protected that is there.
+    /// Whether a word with wildcards or variables in it could become something protected that is
+    /// there.
     fn could_match(&self, word: &str, cwd: &Path) -> bool {
         let Some((folder, pattern)) = shell::wild_part(word) else {
             return false;

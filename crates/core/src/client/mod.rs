@@ -1,4 +1,5 @@
-//! Calls that a client runs itself: how its tools appear to hooks and policy, and what they may never touch.
+//! Calls that a client runs itself: how its tools appear to hooks and policy, and what they may
+//! never touch.
 
 mod contain;
 mod destructive_command;
@@ -30,14 +31,16 @@ pub struct Client {
     pub cwd: PathBuf,
     /// What `~` means to it.
     pub home: Option<PathBuf>,
-    /// The program that judges, without links: no tool may replace it, and its `exec` contains commands.
+    /// The program that judges, without links: no tool may replace it, and its `exec` contains
+    /// commands.
     pub programs: Vec<PathBuf>,
 }
 
 /// What the engine says to a call that a client is about to run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Judgement {
-    /// Nothing against it, or nothing to say about it: the client goes on as its own permissions say.
+    /// Nothing against it, or nothing to say about it: the client goes on as its own permissions
+    /// say.
     Nothing,
     /// It may run, with these arguments instead.
     Instead(Map<String, Value>),

@@ -67,7 +67,8 @@ fn inline_in(command: &str, depth: usize) -> Option<Inline> {
     None
 }
 
-/// Every file that a patch touches. A line that could name a file and is not understood is an error: nothing may be passed over.
+/// Every file that a patch touches. A line that could name a file and is not understood is an
+/// error: nothing may be passed over.
 pub(super) fn touched(patch: &str) -> Result<Vec<Touched>, String> {
     let mut lines = patch
         .lines()

@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 /// Links followed for one path; more is a circle.
 const MAX_LINKS: usize = 40;
 
-/// The path without links and dots. What does not exist is kept as given, below the real place of what does.
-/// A circle of links is left where it began: nothing can be opened through it.
+/// The path without links and dots. What does not exist is kept as given, below the real place of
+/// what does. A circle of links is left where it began: nothing can be opened through it.
 pub(super) fn real(path: &Path) -> PathBuf {
     let mut ahead: VecDeque<OsString> = parts(path);
     let (mut real, mut links) = (PathBuf::from("/"), 0);
@@ -45,7 +45,8 @@ fn parts(path: &Path) -> VecDeque<OsString> {
 }
 
 impl ClientToolCall {
-    /// The real place of a path that is relative to `base`, or starts with `~`, or is a `file:` address.
+    /// The real place of a path that is relative to `base`, or starts with `~`, or is a `file:`
+    /// address.
     pub(super) fn resolve(&self, text: &str, base: &Path) -> PathBuf {
         let text = text.strip_prefix("file://").unwrap_or(text);
         let from_home = text
@@ -57,7 +58,8 @@ impl ClientToolCall {
         }
     }
 
-    /// What hooks and policy see of a place: relative to the project where it is inside, `.` for the project itself.
+    /// What hooks and policy see of a place: relative to the project where it is inside, `.` for
+    /// the project itself.
     pub(super) fn shown(&self, real: &Path) -> String {
         match real.strip_prefix(self.jail.root()) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),

@@ -27,7 +27,8 @@ pub(crate) fn text(entry: &ClientTool, response: &Value) -> String {
     }
 }
 
-/// The same result with other text, in the client's own form; `None` where that form has no place for it.
+/// The same result with other text, in the client's own form; `None` where that form has no place
+/// for it.
 pub(crate) fn instead(entry: &ClientTool, response: &Value, text: &str) -> Option<Value> {
     match response {
         Value::String(_) => Some(text.into()),
@@ -62,7 +63,8 @@ fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
         .filter(|value| value.is_string() || value.is_array())
 }
 
-/// Texts as they are, lists of them line by line, blocks of content by their text, anything else as JSON.
+/// Texts as they are, lists of them line by line, blocks of content by their text, anything else as
+/// JSON.
 fn flat(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,5 @@
-//! Shell commands, read with suspicion: what they name, what they would decide, and whether they only read.
+//! Shell commands, read with suspicion: what they name, what they would decide, and whether they
+//! only read.
 
 mod expand;
 pub(super) mod git;
@@ -21,7 +22,8 @@ const WITH_VALUE: [&str; 2] = ["--project", "--color"];
 /// Words of a command that are looked at.
 const MAX_WORDS: usize = 2000;
 
-/// A command as flat words: quotes and escapes taken away, so that neither hides a name; whatever separates words, separates.
+/// A command as flat words: quotes and escapes taken away, so that neither hides a name; whatever
+/// separates words, separates.
 pub(super) struct Command {
     segments: Vec<Vec<String>>,
     expands: bool,
@@ -32,7 +34,8 @@ impl Command {
     pub(super) fn read(text: &str, variables: &Variables) -> Self {
         let expands = text.contains(['$', '`']);
         let text = text.replace("\\\n", "").replace("\\\r\n", "");
-        // Once as written, once with codes for characters written out, as `printf` and `$'...'` would, and once with what `echo` says.
+        // Once as written, once with codes for characters written out, as `printf` and `$'...'`
+        // would, and once with what `echo` says.
         let mut texts = vec![decode(&text), with_said(&text)];
         texts.retain(|other| *other != text);
         texts.insert(0, text);
@@ -213,8 +216,8 @@ fn decode(text: &str) -> String {
     decoded
 }
 
-/// The folder before the first part of a path with wildcards or variables in it, and that part. A part of nothing else could be anything,
-/// and says nothing.
+/// The folder before the first part of a path with wildcards or variables in it, and that part. A
+/// part of nothing else could be anything, and says nothing.
 pub(super) fn wild_part(word: &str) -> Option<(&str, &str)> {
     let wild = |c: char| matches!(c, '*' | '?' | '[' | '$' | '{');
     let at = word.find(wild)?;
@@ -262,7 +265,8 @@ fn literals(pattern: &str) -> Vec<String> {
     literals
 }
 
-/// Whether a part with wildcards or variables could stand for a name: its pieces are in the name, in their order.
+/// Whether a part with wildcards or variables could stand for a name: its pieces are in the name,
+/// in their order.
 pub(super) fn could_be(pattern: &str, name: &str) -> bool {
     let (literals, name) = (literals(pattern), name.to_lowercase());
     let mut rest = name.as_str();
@@ -278,12 +282,14 @@ pub(super) fn could_be(pattern: &str, name: &str) -> bool {
     literals.last().is_some_and(|last| name.ends_with(last))
 }
 
-/// Whether a whole command plainly reads: a short list of programs, one after the other, with nothing that could do more.
+/// Whether a whole command plainly reads: a short list of programs, one after the other, with
+/// nothing that could do more.
 pub(super) fn is_plain_read(text: &str) -> bool {
     segments(text).is_some_and(|segments| segments.iter().all(|words| reads(words)))
 }
 
-/// The words of each program of a command; `None` when it has redirection, substitution or anything else that is not words.
+/// The words of each program of a command; `None` when it has redirection, substitution or anything
+/// else that is not words.
 fn segments(text: &str) -> Option<Vec<Vec<String>>> {
     // Taken away first: the only redirections that cannot change a file.
     let text = text.replace("2>/dev/null", " ").replace("2>&1", " ");
@@ -372,7 +378,8 @@ fn reads(words: &[String]) -> bool {
     }
 }
 
-/// Whether a git command leaves the working tree and its settings alone. What is added or committed was written before.
+/// Whether a git command leaves the working tree and its settings alone. What is added or committed
+/// was written before.
 fn reads_git(args: &[String]) -> bool {
     let mut rest = args.iter().skip_while(|word| word.as_str() == "--no-pager");
     let known = [

@@ -62,7 +62,8 @@ impl ClientToolCall {
         }
     }
 
-    /// The arguments with paths as hooks see them, after a hook changed them: what is relative is so to the project now.
+    /// The arguments with paths as hooks see them, after a hook changed them: what is relative is
+    /// so to the project now.
     pub(crate) fn normalised(&self, part: Part) -> Result<Part, Refusal> {
         self.placed(part, self.project())
     }
@@ -125,7 +126,8 @@ impl ClientToolCall {
             }
             match (after.get(key), target.get(native)) {
                 (None, _) => drop(target.remove(native)),
-                // A list of words was shown as one command, and one command cannot become a list again.
+                // A list of words was shown as one command, and one command cannot become a list
+                // again.
                 (Some(_), Some(Value::Array(_))) if self.entry.commands.contains(key) => {
                     return Err(self.unwritable(key));
                 }

@@ -1,4 +1,4 @@
-//! Files to one version of a project.
+//! Builds one version of a project from its files.
 
 use crate::artifact::{Artifacts, Extent, Files, read_layer};
 use crate::call::{Arguments, Call};
@@ -19,7 +19,7 @@ use serde_json::json;
 use std::sync::{Arc, PoisonError};
 
 impl EngineBase {
-    /// The files as they are now.
+    /// Reads the files from disk.
     pub(super) fn files(&self) -> Files {
         match (&self.project, &self.root) {
             (Some(project), _) => Files::on_disk(project, self.extent),
@@ -28,7 +28,8 @@ impl EngineBase {
         }
     }
 
-    /// Checks the artifacts and makes of them what calls share. Limits on calls at once go on counting from the version before.
+    /// Checks the artifacts and makes of them what calls share. Limits on calls at once go on
+    /// counting from the version before.
     pub(super) async fn load(
         &self,
         mut artifacts: Artifacts,

@@ -45,8 +45,8 @@ use tool_harness_sandbox::plan::Plan;
 
 pub use crate::run::{Explanation, HookReport, StageOutcome, StageReport};
 
-/// A loaded project, and the tools of its host. Cheap to clone; every clone is the same engine. `Ctx` is what each run of the host gives
-/// its Rust tools; most give nothing.
+/// A loaded project, and the tools of its host. Cheap to clone; every clone is the same engine.
+/// `Ctx` is what each run of the host gives its Rust tools; most give nothing.
 pub struct Engine<Ctx = ()> {
     pub(crate) shared: Arc<Shared>,
     pub(crate) context: PhantomData<fn(Ctx)>,
@@ -130,7 +130,8 @@ impl<Ctx> Engine<Ctx> {
         Ok(self.view(mode)?.offered())
     }
 
-    /// What is wrong with the tools that are offered, with their policy and with the texts a model reads. Every door asks before it offers.
+    /// What is wrong with the tools that are offered, with their policy and with the texts a model
+    /// reads. Every door asks before it offers.
     #[must_use]
     pub fn check_surface(&self) -> Report {
         let found = surface::check(&Surface::of_view(self.default_view())).diagnostics;
@@ -140,8 +141,8 @@ impl<Ctx> Engine<Ctx> {
         }
     }
 
-    /// Everything wrong with the project and with its surface, in file order, as its `checks` say. Of a broken root file's surface nothing
-    /// can be said.
+    /// Everything wrong with the project and with its surface, in file order, as its `checks` say.
+    /// Of a broken root file's surface nothing can be said.
     #[must_use]
     pub fn report(&self) -> Vec<Diagnostic> {
         let mut all = self.diagnostics().to_vec();
@@ -180,13 +181,14 @@ impl<Ctx> Engine<Ctx> {
         )
     }
 
-    /// Judges a call that a client is about to run itself, by the same rules and hooks as any other.
+    /// Judges a call that a client is about to run itself, by the same rules and hooks as any
+    /// other.
     pub async fn judge(&self, call: Call, client: &Client) -> Judgement {
         run::judge(&self.shared, call, client).await
     }
 
-    /// The arguments of such a call, once it was judged, with its commands inside the sandbox: where the map of the client's tools says
-    /// `contain: true`, and else nothing.
+    /// The arguments of such a call, once it was judged, with its commands inside the sandbox:
+    /// where the map of the client's tools says `contain: true`, and else nothing.
     pub fn contain(
         &self,
         call: &Call,
@@ -205,7 +207,8 @@ impl<Ctx> Engine<Ctx> {
         run::explain(&self.shared, call).await
     }
 
-    /// What the processes of a tool may touch; of the project, without one. `None` when no tool has that name.
+    /// What the processes of a tool may touch; of the project, without one. `None` when no tool has
+    /// that name.
     #[must_use]
     pub fn plan(&self, tool: Option<&str>) -> Option<Plan> {
         let view = self.default_view();
@@ -231,7 +234,8 @@ impl<Ctx> Engine<Ctx> {
         &self.shared.outside
     }
 
-    /// Waits until every sink has taken the events so far, and no longer than this; says whether they have.
+    /// Waits until every sink has taken the events so far, and no longer than this; says whether
+    /// they have.
     pub async fn flush(&self, at_most: Duration) -> bool {
         let is_done = || self.shared.listeners.iter().all(Listener::is_done);
         let waiting = async {
@@ -242,7 +246,8 @@ impl<Ctx> Engine<Ctx> {
         tokio::time::timeout(at_most, waiting).await.is_ok()
     }
 
-    /// How many events sinks have missed, because they were too slow or panicked, or because a tool raised them after the end of its call.
+    /// How many events sinks have missed, because they were too slow or panicked, or because a tool
+    /// raised them after the end of its call.
     #[must_use]
     pub fn missed_events(&self) -> u64 {
         self.shared.in_flight.late.load(Ordering::Relaxed)
@@ -254,7 +259,8 @@ impl<Ctx> Engine<Ctx> {
                 .sum::<u64>()
     }
 
-    /// What a session keeps: long results, and whatever its tools, its client or the host put there. Handles of other sessions are unknown to it.
+    /// What a session keeps: long results, and whatever its tools, its client or the host put
+    /// there. Handles of other sessions are unknown to it.
     #[must_use]
     pub fn blobs(&self, session_id: &str) -> SessionBlobs {
         SessionBlobs::new(
@@ -271,7 +277,8 @@ impl<Ctx> Engine<Ctx> {
         crate::isolate::caught(|| self.shared.blobs.file(artifact)).flatten()
     }
 
-    /// Takes secrets out of what a host itself writes or sends. Results and events have been through it.
+    /// Takes secrets out of what a host itself writes or sends. Results and events have been
+    /// through it.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
         &self.shared.redactor

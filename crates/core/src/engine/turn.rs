@@ -44,7 +44,8 @@ pub struct Run<Ctx = ()> {
     /// What it was narrowed to when it was made.
     offered: Option<Arc<HashSet<String>>>,
     cancel: CancellationToken,
-    /// From its first turn on: what is remembered of its session and of itself stays while the run is there.
+    /// From its first turn on: what is remembered of its session and of itself stays while the run
+    /// is there.
     held: OnceLock<(Arc<Session>, Arc<MemoryStore>)>,
 }
 
@@ -104,7 +105,8 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         self
     }
 
-    /// Calls in the whole run; more are refused. It never widens a limit that is there, such as a parent's.
+    /// Calls in the whole run; more are refused. It never widens a limit that is there, such as a
+    /// parent's.
     #[must_use]
     pub fn max_calls(mut self, most: u64) -> Self {
         self.calls = Arc::new(CallCount {
@@ -115,14 +117,16 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         self
     }
 
-    /// Calls in each turn; more are refused. It never widens a limit that is there, such as a parent's.
+    /// Calls in each turn; more are refused. It never widens a limit that is there, such as a
+    /// parent's.
     #[must_use]
     pub fn max_calls_in_turn(mut self, most: u64) -> Self {
         self.most_in_turn = Some(self.most_in_turn.map_or(most, |there| there.min(most)));
         self
     }
 
-    /// Calls of one turn at once, of which there is at least one; more wait. It never widens a limit that is there, such as a parent's.
+    /// Calls of one turn at once, of which there is at least one; more wait. It never widens a
+    /// limit that is there, such as a parent's.
     #[must_use]
     pub fn max_concurrency(mut self, at_once: usize) -> Self {
         self.at_once = Some(
@@ -146,11 +150,13 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         self.cancel.clone()
     }
 
-    /// A run inside this one, in the same session: with no more tools than this one has, and within its limits.
+    /// A run inside this one, in the same session: with no more tools than this one has, and within
+    /// its limits.
     #[must_use]
     pub fn child(&self, context: Ctx, offers: impl Fn(&OfferedTool) -> bool) -> Self {
         let surface = self.engine.shared.view_or_default(&self.mode).offered();
-        // As of its own latest turn: what middleware hides from a run, it hides from those inside it.
+        // As of its own latest turn: what middleware hides from a run, it hides from those inside
+        // it.
         let number = self.turns.load(Ordering::Relaxed).max(1);
         let mine = surface
             .tools
@@ -200,7 +206,8 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
     /// Writes an event that belongs to no call.
     fn record(&self, name: &str, fields: &dyn Fn() -> Map<String, Value>) {
         let event = EventRef::new(name, &self.session_id, None, fields);
-        // It has no time of its own, so that sinks which stand still are waited for as long as they are by anybody.
+        // It has no time of its own, so that sinks which stand still are waited for as long as they
+        // are by anybody.
         let until = Instant::now() + STILL;
         self.engine
             .shared
@@ -209,8 +216,8 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
             .for_each(|listener| listener.take(&event, until));
     }
 
-    /// Begins a turn: the tools it offers are those of the surface that the run may use and no middleware takes away. Calls of the turn
-    /// can use no others.
+    /// Begins a turn: the tools it offers are those of the surface that the run may use and no
+    /// middleware takes away. Calls of the turn can use no others.
     pub fn turn(&self) -> Result<Turn<'_, Ctx>, Error> {
         let mut surface = self.engine.surface(&self.mode)?;
         self.held.get_or_init(|| {
@@ -269,8 +276,8 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
         &self.surface
     }
 
-    /// Runs the calls of the turn, as many at once as the run says. Results come in the order of the calls, and so do limits: where
-    /// three of five are allowed, the first three run.
+    /// Runs the calls of the turn, as many at once as the run says. Results come in the order of
+    /// the calls, and so do limits: where three of five are allowed, the first three run.
     pub async fn call(&self, requests: Vec<ToolRequest>) -> Turned {
         let shared = &self.run.engine.shared;
         let asked: Vec<(ToolCallId, String)> = requests
@@ -298,7 +305,8 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
             match running.join_next().await {
                 None => break,
                 Some(Ok((index, result))) => results[index] = Some(result),
-                // A call that does not come back has written its last event on its way out; its place says so below.
+                // A call that does not come back has written its last event on its way out; its
+                // place says so below.
                 Some(Err(_)) => {}
             }
         }
@@ -359,7 +367,8 @@ pub enum Ended {
 }
 
 impl Turned {
-    /// The messages for the model, or why there are none: control flow never becomes one, and neither does what the policy stops at.
+    /// The messages for the model, or why there are none: control flow never becomes one, and
+    /// neither does what the policy stops at.
     pub fn messages(self) -> Result<Vec<ToolMessage>, Ended> {
         for refusal in self
             .results

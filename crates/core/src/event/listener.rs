@@ -1,7 +1,8 @@
 //! Who takes the events, and how: on the path, or from a queue by a thread of its own.
 //!
-//! A queue is bounded. A sink behind one can be as slow as it likes, wait for ever or panic: no call notices, unless the sink asked to be waited for,
-//! and then none waits beyond its own time, nor for a sink that stands still.
+//! A queue is bounded. A sink behind one can be as slow as it likes, wait for ever or panic: no
+//! call notices, unless the sink asked to be waited for, and then none waits beyond its own time,
+//! nor for a sink that stands still.
 
 use super::{Delivery, Event, EventRef, Payloads, Sink, is_end};
 use crate::isolate::caught;
@@ -19,11 +20,13 @@ use tokio::time::{Instant, timeout};
 const ROOM: usize = 1024;
 /// Ends of calls that wait beside them: they are not dropped for others.
 const ROOM_FOR_ENDS: usize = 65_536;
-/// A sink that has taken nothing for so long is not waited for until it takes something again: it may wait for whoever waits for it.
+/// A sink that has taken nothing for so long is not waited for until it takes something again: it
+/// may wait for whoever waits for it.
 pub(crate) const STILL: Duration = Duration::from_secs(5);
 /// How much longer than its call an end may wait, while its sink moves: as good as for ever.
 const LONG: Duration = Duration::from_secs(365 * 86_400);
-/// How often, and how long each time, an idle thread looks again before it has to be woken: waking one costs more than an event.
+/// How often, and how long each time, an idle thread looks again before it has to be woken: waking
+/// one costs more than an event.
 const LOOKS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -57,7 +60,8 @@ impl Listener {
         self.payloads
     }
 
-    /// Takes an event, or a place in the queue for it; who has to wait for one waits no longer than until then.
+    /// Takes an event, or a place in the queue for it; who has to wait for one waits no longer than
+    /// until then.
     pub(crate) fn take(&self, event: &EventRef<'_>, until: Instant) {
         match &self.queue {
             Some(queue) => queue.put(event, until),
@@ -136,7 +140,8 @@ struct State {
     asleep: bool,
     busy: bool,
     closed: bool,
-    /// How many were passed on when somebody last looked, and since when it is no more although there are some.
+    /// How many were passed on when somebody last looked, and since when it is no more although
+    /// there are some.
     moved: (u64, Instant),
     /// The thread that passes events on. What it puts here itself nobody else could make room for.
     thread: Option<thread::ThreadId>,
@@ -181,7 +186,8 @@ impl Queue {
         }
     }
 
-    /// How long somebody who wants one of so many places has to wait for it at most; nothing for one who need not, or must not any more.
+    /// How long somebody who wants one of so many places has to wait for it at most; nothing for
+    /// one who need not, or must not any more.
     fn patience(&self, state: &mut State, most: usize, until: Instant) -> Option<Duration> {
         let is_sink = || state.thread == Some(thread::current().id());
         if self.overflow != Delivery::Waiting
@@ -203,7 +209,8 @@ impl Queue {
         let is_end = is_end(event.name);
         {
             let mut state = self.shared.lock();
-            // A call that starts waits as soon as it can do so without its thread, and until then its start is with the ends.
+            // A call that starts waits as soon as it can do so without its thread, and until then
+            // its start is with the ends.
             let waits_later =
                 event.name == "tool.started" && self.patience(&mut state, ROOM, until).is_some();
             let most = if is_end || waits_later {
@@ -259,7 +266,8 @@ impl Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // The thread passes on what is there, and ends. Nobody waits for it: it may be stuck in its sink.
+        // The thread passes on what is there, and ends. Nobody waits for it: it may be stuck in its
+        // sink.
         self.shared.lock().closed = true;
         self.shared.filled.notify_all();
         self.shared.emptied.notify_all();
@@ -514,7 +522,8 @@ mod tests {
                 .iter()
                 .for_each(|name| send(&listener, name));
             wait_until(|| listener.is_done());
-            // The one that panicked holds the lock of its names no more, but left it in a bad state.
+            // The one that panicked holds the lock of its names no more, but left it in a bad
+            // state.
             let names = gate.names.lock().unwrap_or_else(PoisonError::into_inner);
             assert_eq!(
                 (names.as_slice(), listener.missed()),

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
 use std::time::SystemTime;
 
-/// One event as it happens. Its fields are made when somebody looks at them, and once for all who do.
+/// One event as it happens. Its fields are made when somebody looks at them, and once for all who
+/// do.
 pub struct EventRef<'a> {
     /// `tool.started`, `hook.decided`, ...: one of [`EVENTS`] or `custom.*`.
     pub name: &'a str,
@@ -145,18 +146,21 @@ pub trait Sink: Send + Sync {
 pub enum Delivery {
     /// On the path, while the call waits: for sinks that never wait themselves, such as counters.
     OnThePath,
-    /// By a thread of its own, from a queue of 1,024 events. When that is full, a call waits once it has started, as long as it has time, and holds
-    /// up nobody else. What it says later on waits for room with its thread, which may be the runtime's. Where the call's time ends first, or the
-    /// sink has taken nothing for five seconds, events are dropped and counted as with [`Self::Counting`], until there is room. The ends of calls
-    /// have room of their own, for 65,536, and none is dropped while the sink takes anything.
+    /// By a thread of its own, from a queue of 1,024 events. When that is full, a call waits once
+    /// it has started, as long as it has time, and holds up nobody else. What it says later on
+    /// waits for room with its thread, which may be the runtime's. Where the call's time ends
+    /// first, or the sink has taken nothing for five seconds, events are dropped and counted as
+    /// with [`Self::Counting`], until there is room. The ends of calls have room of their own, for
+    /// 65,536, and none is dropped while the sink takes anything.
     Waiting,
-    /// By a thread of its own, from the same queue. When that is full, events are dropped and counted, and the next that is taken is preceded by
-    /// a `log` that says how many. The ends of calls (`tool.completed`, `tool.failed`, `tool.rejected`) have room of their own, for 65,536.
+    /// By a thread of its own, from the same queue. When that is full, events are dropped and
+    /// counted, and the next that is taken is preceded by a `log` that says how many. The ends of
+    /// calls (`tool.completed`, `tool.failed`, `tool.rejected`) have room of their own, for 65,536.
     Counting,
 }
 
-/// Whether events carry payloads: the arguments of a call when it starts, what its model reads, its value or the words of its
-/// error when it ends; all without secrets.
+/// Whether events carry payloads: the arguments of a call when it starts, what its model reads, its
+/// value or the words of its error when it ends; all without secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payloads {
     /// They do not.

@@ -69,8 +69,8 @@ impl<'a> Next<'a> {
     }
 }
 
-/// A link of the chain that judges calls and sees results. Hooks and middleware are one chain, by priority; calls run at once, so a
-/// middleware may be in several of them.
+/// A link of the chain that judges calls and sees results. Hooks and middleware are one chain, by
+/// priority; calls run at once, so a middleware may be in several of them.
 pub trait Middleware: Send + Sync + 'static {
     /// What events and refusals call it. Asked once, when it is added, as is its priority.
     fn name(&self) -> &str;
@@ -197,8 +197,8 @@ pub enum Decision {
     Refuse(String),
     /// A person must agree, for this reason.
     Ask(String),
-    /// Not now: this middleware is asked again after this time, of at least a millisecond, if the call has it. Whoever puts a call off more than
-    /// 1,000 times has it refused as `tool.limit`.
+    /// Not now: this middleware is asked again after this time, of at least a millisecond, if the
+    /// call has it. Whoever puts a call off more than 1,000 times has it refused as `tool.limit`.
     Defer(Duration),
     /// The run goes another way.
     Control(Control),
@@ -226,8 +226,8 @@ impl<'a> Judged<'a> {
         self.changed.as_ref().unwrap_or(self.arguments)
     }
 
-    /// Puts others in their place. They are validated and judged by the rules again; what nests too deep for any argument is let go, and
-    /// the call is refused.
+    /// Puts others in their place. They are validated and judged by the rules again; what nests too
+    /// deep for any argument is let go, and the call is refused.
     pub fn set_arguments(&mut self, arguments: Map<String, Value>) {
         self.is_too_deep = arguments.values().any(is_deep);
         match self.is_too_deep {

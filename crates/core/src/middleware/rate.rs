@@ -6,8 +6,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Lets each tool be called so often in a while, and puts off what would be more: it waits if it has the time, and is refused as
-/// `tool.limit` if it has not, or if a thousand whiles were not enough.
+/// Lets each tool be called so often in a while, and puts off what would be more: it waits if it
+/// has the time, and is refused as `tool.limit` if it has not, or if a thousand whiles were not
+/// enough.
 #[derive(Debug)]
 pub struct RateLimit {
     calls: usize,

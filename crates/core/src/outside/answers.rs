@@ -11,7 +11,8 @@ use tool_harness_sandbox::network::Domains;
 use tool_harness_sandbox::plan::Plan;
 use tool_harness_sandbox::tier::Tier;
 
-/// Answers to commands and requests, in the order they are expected. Nothing is started and nothing is sent.
+/// Answers to commands and requests, in the order they are expected. Nothing is started and nothing
+/// is sent.
 #[derive(Debug, Default)]
 pub struct Answers(Mutex<State>);
 
@@ -23,7 +24,8 @@ struct State {
 }
 
 impl Answers {
-    /// The answers of `exec` (`cmd`, `args`, `stdout`, `stderr`, `exit_code`) and of `http` (`method`, `url`, `status`, `headers`, `body`).
+    /// The answers of `exec` (`cmd`, `args`, `stdout`, `stderr`, `exit_code`) and of `http`
+    /// (`method`, `url`, `status`, `headers`, `body`).
     #[must_use]
     pub fn new(exec: &[Value], http: &[Value]) -> Self {
         Self(Mutex::new(State {
@@ -51,7 +53,8 @@ impl Answers {
             .collect()
     }
 
-    /// The next answer of a list when it fits; otherwise the problem is kept, because a script may pass over a failure.
+    /// The next answer of a list when it fits; otherwise the problem is kept, because a script may
+    /// pass over a failure.
     fn next(
         &self,
         list: fn(&mut State) -> &mut VecDeque<Value>,

@@ -1,4 +1,5 @@
-//! The seam to the outside: whatever a tool starts or sends goes through one trait. The machine answers it, or an example does.
+//! The seam to the outside: whatever a tool starts or sends goes through one trait. The machine
+//! answers it, or an example does.
 
 mod answers;
 mod machine;
@@ -30,7 +31,8 @@ pub trait Outside: Send + Sync {
     /// How strongly processes are contained.
     fn tier(&self) -> Tier;
 
-    /// Runs a command under a plan, to its end, its deadline or a cancel. Nothing it started is left when this is answered.
+    /// Runs a command under a plan, to its end, its deadline or a cancel. Nothing it started is
+    /// left when this is answered.
     fn run<'a>(
         &'a self,
         plan: &'a Plan,
@@ -39,7 +41,8 @@ pub trait Outside: Send + Sync {
         cancel: CancellationToken,
     ) -> Pending<'a, Ran>;
 
-    /// Sends a request to a host of a list, and judges each one it leads to. It takes no longer than `time`, all in all.
+    /// Sends a request to a host of a list, and judges each one it leads to. It takes no longer
+    /// than `time`, all in all.
     fn send<'a>(
         &'a self,
         hosts: &'a Domains,

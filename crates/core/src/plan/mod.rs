@@ -109,8 +109,9 @@ pub(crate) fn plan(site: Site<'_>, tool: &Narrowing, limits: Declared, deadline:
     }
 }
 
-/// A tool that is kept to some places sees those and nothing else of the workspace: the first takes its place, and the rest is hidden.
-/// Only what is there can be given to a process; a place that is not is no place.
+/// A tool that is kept to some places sees those and nothing else of the workspace: the first takes
+/// its place, and the rest is hidden. Only what is there can be given to a process; a place that is
+/// not is no place.
 fn files(
     site: Site<'_>,
     tool: &Narrowing,
@@ -207,7 +208,8 @@ fn files(
     }
 }
 
-/// Where a place is that the layers open, if it is there. A link that lies where commands write may be theirs, and opens nothing outside.
+/// Where a place is that the layers open, if it is there. A link that lies where commands write may
+/// be theirs, and opens nothing outside.
 fn opened(site: Site<'_>, place: &str) -> Option<PathBuf> {
     let path = PathBuf::from(crate::path::normalise(
         &written(site, place)?.to_string_lossy(),
@@ -231,7 +233,8 @@ fn opened(site: Site<'_>, place: &str) -> Option<PathBuf> {
         .then_some(real)
 }
 
-/// Where a place is that the layers hide. What is there is named as it really lies; what is not there yet is named as it was written.
+/// Where a place is that the layers hide. What is there is named as it really lies; what is not
+/// there yet is named as it was written.
 fn resolved(site: Site<'_>, place: &str) -> Option<PathBuf> {
     let path = written(site, place)?;
     Some(
@@ -240,7 +243,8 @@ fn resolved(site: Site<'_>, place: &str) -> Option<PathBuf> {
     )
 }
 
-/// A place as authors write it: absolute, from `~`, or in the workspace. One from a home that nobody has is nowhere.
+/// A place as authors write it: absolute, from `~`, or in the workspace. One from a home that
+/// nobody has is nowhere.
 fn written(site: Site<'_>, place: &str) -> Option<PathBuf> {
     Some(match (place.strip_prefix("~/"), &site.surroundings.home) {
         (Some(rest), Some(home)) => home.join(rest),

@@ -116,7 +116,8 @@ impl Narrowing {
         }
     }
 
-    /// What processes may do in one place of the workspace, and the only places there they may write; none means all of it.
+    /// What processes may do in one place of the workspace, and the only places there they may
+    /// write; none means all of it.
     pub(super) fn in_place(
         &self,
         place: &Path,

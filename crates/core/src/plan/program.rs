@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 /// Where programs are looked for when nobody says.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The folders programs are looked for in. One inside the workspace is left out: whoever may write there would decide what `git` is.
+/// The folders programs are looked for in. One inside the workspace is left out: whoever may write
+/// there would decide what `git` is.
 pub(super) fn search_path(site: Site<'_>) -> Vec<PathBuf> {
     let path = site
         .surroundings
@@ -28,7 +29,8 @@ pub(super) fn search_path(site: Site<'_>) -> Vec<PathBuf> {
     folders
 }
 
-/// The file a program is started from: `name` looked for in the folders, or a path, relative to `here`.
+/// The file a program is started from: `name` looked for in the folders, or a path, relative to
+/// `here`.
 fn find<'a>(
     name: &str,
     folders: impl IntoIterator<Item = &'a Path>,

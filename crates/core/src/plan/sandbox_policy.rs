@@ -11,7 +11,8 @@ use crate::span::Spanned;
 use std::path::Path;
 use tool_harness_sandbox::network::Domains;
 
-/// What the machine, the user and the project allow. A project asks for hosts and hides places; only the layers above it open any.
+/// What the machine, the user and the project allow. A project asks for hosts and hides places;
+/// only the layers above it open any.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxPolicy {
     /// Whether processes are contained.
@@ -24,7 +25,8 @@ pub struct SandboxPolicy {
     pub limits: Limits,
     /// Environment names that the layers above the project list.
     pub env: Vec<String>,
-    /// Whether the project has a root file: without one processes run only where namespaces contain them.
+    /// Whether the project has a root file: without one processes run only where namespaces contain
+    /// them.
     pub configured: bool,
     pub(super) hidden: Vec<String>,
     pub(super) readable: Vec<String>,
@@ -91,7 +93,8 @@ impl SandboxPolicy {
         )
     }
 
-    /// The hosts that processes may reach. What they send cannot be told from what they fetch, so a ceiling has to admit both.
+    /// The hosts that processes may reach. What they send cannot be told from what they fetch, so a
+    /// ceiling has to admit both.
     pub(crate) fn process_hosts(&self, tool: &Narrowing) -> Domains {
         const NETWORK: Effects = Effects::NET_READ.and(Effects::NET_WRITE);
         let admits = |ceiling: &Ceiling| match ceiling {

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use tool_harness_sandbox::plan::{Access, Network, Plan, Programs};
 
-/// A plan as one JSON object. Values of variables are left out: only the names are anybody's business.
+/// A plan as one JSON object. Values of variables are left out: only the names are anybody's
+/// business.
 #[must_use]
 pub fn plan_to_json(plan: &Plan) -> Value {
     let limits = &plan.limits;

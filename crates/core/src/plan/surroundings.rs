@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 type Read = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Where the program runs: a home, and variables. Processes get `PATH`, `LANG`, and the names that the user's or the machine's file lists.
+/// Where the program runs: a home, and variables. Processes get `PATH`, `LANG`, and the names that
+/// the user's or the machine's file lists.
 #[derive(Clone)]
 pub struct Surroundings {
     /// The user's home, whose toolchains processes may read.

@@ -1,4 +1,5 @@
-//! Toolchains in somebody's home. `PATH` names their programs, so processes may read them; what in them is secret stays hidden.
+//! Toolchains in somebody's home. `PATH` names their programs, so processes may read them; what in
+//! them is secret stays hidden.
 
 use super::Surroundings;
 use std::path::{Path, PathBuf};

@@ -9,8 +9,8 @@ use crate::effect::Effects;
 use crate::pattern::{Pattern, Separator};
 use crate::span::{Place, Span, Spanned};
 
-/// The rules of a project and of the layers above it, highest first. A glob that does not compile becomes a rule that denies everything:
-/// policy fails closed.
+/// The rules of a project and of the layers above it, highest first. A glob that does not compile
+/// becomes a rule that denies everything: policy fails closed.
 #[must_use]
 pub fn rules(layers: &[LayerFile], root: &Root) -> Vec<Rule> {
     let mut list = Desugar {
@@ -197,7 +197,8 @@ fn is_module(name: &str) -> bool {
     !name.is_empty() && builtin::MODULES.iter().any(|module| module.name == name)
 }
 
-/// A pattern over names. That of a module stands for everything in it: a person who denies `exec` means `exec.run`.
+/// A pattern over names. That of a module stands for everything in it: a person who denies `exec`
+/// means `exec.run`.
 fn name_pattern(name: &str) -> Result<Pattern, String> {
     if is_module(name) {
         Pattern::new(&format!("{{{name},{name}.*}}"), Separator::Ordinary)

@@ -195,8 +195,8 @@ fn constrained(
     }
 }
 
-/// What a path leads to when links are followed, written as the path is: relative, or absolute. What is no place in the workspace by
-/// its name alone stays as it is.
+/// What a path leads to when links are followed, written as the path is: relative, or absolute.
+/// What is no place in the workspace by its name alone stays as it is.
 fn behind(files: &Jail, given: &str, named: &str) -> Result<String, FileError> {
     match files.real(given) {
         Ok(real) if named.starts_with('/') => {

@@ -112,7 +112,8 @@ pub enum Subject<'a> {
         path_params: &'a [String],
         /// The arguments of this call.
         arguments: &'a Map<String, Value>,
-        /// The workspace, in which paths are followed to what they lead to; absent where no call is made.
+        /// The workspace, in which paths are followed to what they lead to; absent where no call is
+        /// made.
         files: Option<&'a Jail>,
     },
     /// A built-in, as `fs.write`.
@@ -123,8 +124,8 @@ pub enum Subject<'a> {
     Processes(Tier),
 }
 
-/// Whether a rule denies a built-in by its name. Only that reaches pure built-ins: a list of what is allowed is about what touches
-/// something.
+/// Whether a rule denies a built-in by its name. Only that reaches pure built-ins: a list of what
+/// is allowed is about what touches something.
 #[must_use]
 pub(crate) fn denies_by_name(rules: &[Rule], builtin: &str) -> bool {
     rules.iter().any(|rule| {
@@ -165,8 +166,8 @@ fn judged<'a>(rules: impl Iterator<Item = &'a Rule>, subject: &Subject<'_>) -> V
     found
 }
 
-/// The rules that any call of a tool can break, by index. What depends on nothing but the tool itself is decided here, once, and not again
-/// for every call.
+/// The rules that any call of a tool can break, by index. What depends on nothing but the tool
+/// itself is decided here, once, and not again for every call.
 pub(crate) fn relevant(
     rules: &[Rule],
     name: &str,

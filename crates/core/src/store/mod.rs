@@ -27,7 +27,8 @@ pub trait KeyValue: Send + Sync {
     fn clear(&self);
     /// Every key and value, in insertion order.
     fn snapshot(&self) -> Map<String, Value>;
-    /// Replaces a value by what `change` makes of it, in one step; `None` removes the key. Returns the new value.
+    /// Replaces a value by what `change` makes of it, in one step; `None` removes the key. Returns
+    /// the new value.
     fn update(&self, key: &str, change: &mut Change<'_>) -> Result<Option<Value>, String>;
 }
 

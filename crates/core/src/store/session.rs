@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const MAX_SESSIONS: usize = 1024;
 /// Runs kept for each session that nobody holds.
 const MAX_RUNS: usize = 16;
-/// Call ids of a session that are remembered, so that a repeated one is noticed. Memory is bounded, so an id comes again unnoticed after this many
-/// others; [`crate::Call::id`] says so.
+/// Call ids of a session that are remembered, so that a repeated one is noticed. Memory is bounded,
+/// so an id comes again unnoticed after this many others; [`crate::Call::id`] says so.
 const MAX_CALL_IDS: usize = 4096;
 
 /// All sessions of one engine.
@@ -39,7 +39,8 @@ pub(crate) struct Session {
     ids: Mutex<Ids>,
 }
 
-/// Call ids in the order they came, as hashes with a secret of the session's own: 64 bits tell thousands of ids apart, and no id outlives its call.
+/// Call ids in the order they came, as hashes with a secret of the session's own: 64 bits tell
+/// thousands of ids apart, and no id outlives its call.
 #[derive(Debug, Default)]
 struct Ids {
     secret: RandomState,
@@ -73,7 +74,8 @@ impl Session {
         true
     }
 
-    /// Counts a call of a tool unless `most` were made, or whatever else counts it refuses: it is counted everywhere, or nowhere.
+    /// Counts a call of a tool unless `most` were made, or whatever else counts it refuses: it is
+    /// counted everywhere, or nowhere.
     pub(crate) fn count_call<E>(
         &self,
         tool: &str,
@@ -169,7 +171,8 @@ impl<T: Default> Recent<T> {
         value
     }
 
-    /// Forgetting a quarter at once, and looking again when there is a quarter more than stays, keeps the cost of each new entry constant.
+    /// Forgetting a quarter at once, and looking again when there is a quarter more than stays,
+    /// keeps the cost of each new entry constant.
     fn forget(&mut self, most: usize) {
         // Whoever wants to hold one has to come by here, so what nobody holds now stays so.
         let is_held = |value: &Arc<T>| Arc::strong_count(value) > 1;

@@ -12,7 +12,8 @@ use std::fmt;
 /// It is no `std::error::Error` itself, so that all of those can become one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolError {
-    /// The tool's own code, as `order_not_found`; of what the path says, its code, as `tool.timeout`.
+    /// The tool's own code, as `order_not_found`; of what the path says, its code, as
+    /// `tool.timeout`.
     pub code: String,
     /// What a loop may hope for.
     pub class: Class,

@@ -20,7 +20,8 @@ pub struct BlockingFunction<F, Input, Output> {
     types: PhantomData<fn(Input) -> Output>,
 }
 
-/// Makes a tool of an async closure from a type that is its arguments' schema to one that is its result's.
+/// Makes a tool of an async closure from a type that is its arguments' schema to one that is its
+/// result's.
 pub fn function<F, Input, Output, Answer>(spec: ToolSpec, call: F) -> Function<F, Input, Output>
 where
     F: Fn(Input) -> Answer + Send + Sync + 'static,

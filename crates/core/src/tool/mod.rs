@@ -32,14 +32,17 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use write::write;
 
-/// A tool that takes JSON and says its schema. `State` is the host's, the same for all calls of an engine; `Ctx` is the run's.
+/// A tool that takes JSON and says its schema. `State` is the host's, the same for all calls of an
+/// engine; `Ctx` is the run's.
 ///
-/// Most tools are better off as a [`TypedTool`], whose types are the schema, or as a closure ([`function`]).
+/// Most tools are better off as a [`TypedTool`], whose types are the schema, or as a closure
+/// ([`function`]).
 pub trait Tool<State = (), Ctx = ()>: Send + Sync + 'static {
     /// What the tool is. Asked once, when it is registered.
     fn spec(&self) -> ToolSpec;
 
-    /// Does the work. The arguments fit the schema, rules and hooks have agreed to them, and what is injected is in them.
+    /// Does the work. The arguments fit the schema, rules and hooks have agreed to them, and what
+    /// is injected is in them.
     fn call(
         &self,
         state: &State,
@@ -52,12 +55,13 @@ pub trait Tool<State = (), Ctx = ()>: Send + Sync + 'static {
 pub trait TypedTool<State = (), Ctx = ()>: Send + Sync + 'static {
     /// The arguments. A field that is injected is hidden from the model by `#[schemars(skip)]`.
     type Input: DeserializeOwned + JsonSchema + Send;
-    /// The result. It is JSON once it is written, so it may hold no number that is infinite or none, and nest 64 levels. One that nests deeper
-    /// fails the call, and beyond some hundred levels its memory is lost: whoever drops such a type recurses, and nobody else can.
+    /// The result. It is JSON once it is written, so it may hold no number that is infinite or
+    /// none, and nest 64 levels. One that nests deeper fails the call, and beyond some hundred
+    /// levels its memory is lost: whoever drops such a type recurses, and nobody else can.
     type Output: Serialize + JsonSchema;
 
-    /// What the tool is; both schemas are filled in from the types, and another one beside them is refused
-    /// ([`RegisterError::SchemaBesideTypes`]).
+    /// What the tool is; both schemas are filled in from the types, and another one beside them is
+    /// refused ([`RegisterError::SchemaBesideTypes`]).
     fn spec(&self) -> ToolSpec;
 
     /// Does the work.

@@ -1,4 +1,5 @@
-//! Arguments as a type. They fit the schema that was made of it, so what does not fit is a difference between the two, and the model's to mend.
+//! Arguments as a type. They fit the schema that was made of it, so what does not fit is a
+//! difference between the two, and the model's to mend.
 
 use super::ToolError;
 use crate::redact::{MARK, NamedFields};
@@ -33,7 +34,8 @@ struct Object<'a> {
     holds: Holds,
 }
 
-/// Where fields are that somebody named: what is said of a value quotes it, and the value is gone by then.
+/// Where fields are that somebody named: what is said of a value quotes it, and the value is gone
+/// by then.
 #[derive(Default)]
 struct Holds {
     /// In the entry that is being read.

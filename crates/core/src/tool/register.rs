@@ -1,4 +1,5 @@
-//! What a host registers, looked at once: whatever could surprise a call is refused here, with a type.
+//! What a host registers, looked at once: whatever could surprise a call is refused here, with a
+//! type.
 
 use super::bound::{Answer, AnyTool, Bound, boxed};
 use super::{CallAccess, Idempotency, Tool, ToolError, ToolOutput, ToolSpec};
@@ -49,7 +50,8 @@ pub enum RegisterError {
         /// What is wrong with it.
         problem: String,
     },
-    /// A schema is given beside the types of a typed tool or a closure, which are its schema: nothing would read it.
+    /// A schema is given beside the types of a typed tool or a closure, which are its schema:
+    /// nothing would read it.
     #[error(
         "`{tool}` has an {which} schema beside its types, which are its schema; what it says more belongs to the type"
     )]
@@ -210,7 +212,8 @@ impl HostTool {
         })
     }
 
-    /// The tool in the words of artifacts, so that rules, hooks, doors and checks treat it like any other.
+    /// The tool in the words of artifacts, so that rules, hooks, doors and checks treat it like any
+    /// other.
     pub(crate) fn artifact(&self) -> Artifact {
         let (spec, effects) = (&self.spec, self.effects);
         let source = Source::new(format!("the Rust tool {}", spec.name), "");
@@ -318,7 +321,8 @@ impl HostTool {
     }
 }
 
-/// Refuses what could not be offered or called as it says. Gives the effects, which have to be said.
+/// Refuses what could not be offered or called as it says. Gives the effects, which have to be
+/// said.
 fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     let tool = || spec.name.clone();
     for name in std::iter::once(&spec.name).chain(spec.aliases.iter().map(|(_, alias)| alias)) {
@@ -345,7 +349,8 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
         let is_choice = ["oneOf", "anyOf", "enum"]
             .iter()
             .any(|keyword| input.get(*keyword).is_some());
-        // What Rust calls an enum has no object around its variants, and most providers take no choice there.
+        // What Rust calls an enum has no object around its variants, and most providers take no
+        // choice there.
         let problem = if is_choice {
             format!("{alone}: put the choice (an `enum` in Rust) into a field of a struct")
         } else {

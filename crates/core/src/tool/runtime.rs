@@ -122,13 +122,15 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         self.access.time_left()
     }
 
-    /// Cancelled when the call is over, for whatever reason: for what the tool started and does not wait for.
+    /// Cancelled when the call is over, for whatever reason: for what the tool started and does not
+    /// wait for.
     #[must_use]
     pub fn cancellation(&self) -> CancellationToken {
         self.access.cancellation()
     }
 
-    /// The key-value store of the session (`state`), the run (`cache`) or the turn (`ctx`), which scripts see too.
+    /// The key-value store of the session (`state`), the run (`cache`) or the turn (`ctx`), which
+    /// scripts see too.
     #[must_use]
     pub fn store(&self, scope: StoreScope) -> &'a dyn KeyValue {
         self.access.store(scope)
@@ -144,7 +146,8 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         self.access.emit(name, payload);
     }
 
-    /// The files of the workspace, as far as the tool's effects, the project and the layers above it let this tool touch them.
+    /// The files of the workspace, as far as the tool's effects, the project and the layers above
+    /// it let this tool touch them.
     pub fn files(&self) -> Result<Arc<Jail>, ToolError> {
         Ok(self.access.files()?)
     }
@@ -159,8 +162,9 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         Ok(self.access.send(request, time).await?)
     }
 
-    /// Keeps bytes, without their secrets, for this session; the result of the call lists them. Of more than 64 MiB the start is kept, and what
-    /// one call would keep beyond 1,000 artifacts is refused as `tool.limit`.
+    /// Keeps bytes, without their secrets, for this session; the result of the call lists them. Of
+    /// more than 64 MiB the start is kept, and what one call would keep beyond 1,000 artifacts is
+    /// refused as `tool.limit`.
     pub async fn keep(
         &self,
         content: impl Into<Vec<u8>>,
@@ -185,8 +189,9 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
             .await?)
     }
 
-    /// Calls another tool, through every stage like any call. It ends with this call. Where others have the places of that tool it waits, under its
-    /// deadline; where whoever could make room waits for this very call, it is refused as `tool.limit`.
+    /// Calls another tool, through every stage like any call. It ends with this call. Where others
+    /// have the places of that tool it waits, under its deadline; where whoever could make room
+    /// waits for this very call, it is refused as `tool.limit`.
     pub async fn call(&self, tool: &str, arguments: Value) -> ToolResult {
         self.access.nested(tool, arguments).await
     }

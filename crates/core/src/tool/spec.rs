@@ -1,4 +1,5 @@
-//! What a Rust tool says about itself. Everything in it is read: by the registry, by rules, by the path or by a door.
+//! What a Rust tool says about itself. Everything in it is read: by the registry, by rules, by the
+//! path or by a door.
 
 use crate::artifact::tool::{Inject, Limits, RetryPolicy};
 use crate::effect::Effects;
@@ -64,8 +65,8 @@ pub enum Idempotency {
     None,
     /// It is: the tool sees to that.
     Natural,
-    /// A call with the same values of these arguments, and of what is injected, gets the stored result of the one that has done it. A call that has
-    /// none of them is only itself.
+    /// A call with the same values of these arguments, and of what is injected, gets the stored
+    /// result of the one that has done it. A call that has none of them is only itself.
     By(Vec<String>),
 }
 
@@ -75,7 +76,8 @@ pub enum Runs {
     /// With the caller: the tool waits without blocking.
     #[default]
     Inline,
-    /// On a thread of its own, because the tool blocks or computes for long. A call that is over before its tool leaves the thread behind.
+    /// On a thread of its own, because the tool blocks or computes for long. A call that is over
+    /// before its tool leaves the thread behind.
     Blocking,
 }
 
@@ -116,8 +118,9 @@ impl ToolSpec {
         self
     }
 
-    /// The schema of the arguments: JSON, or a Rust type's (see [`crate::schema::of`]). Only for a [`super::Tool`]: a typed tool, or a closure, has
-    /// that of its type, and another one is refused when it is registered ([`super::RegisterError::SchemaBesideTypes`]).
+    /// The schema of the arguments: JSON, or a Rust type's (see [`crate::schema::of`]). Only for a
+    /// [`super::Tool`]: a typed tool, or a closure, has that of its type, and another one is
+    /// refused when it is registered ([`super::RegisterError::SchemaBesideTypes`]).
     #[must_use]
     pub fn input(mut self, schema: impl Schema) -> Self {
         self.input_schema = Some(schema.schema());
@@ -145,31 +148,36 @@ impl ToolSpec {
         self
     }
 
-    /// Keeps the tool to a folder of the workspace, which is named relative to it. It can only narrow: a folder that is not in the workspace
-    /// is refused when the tool is registered ([`super::RegisterError::WorkspaceRoot`]); [`crate::EngineBuilder::workspace`] chooses another one.
+    /// Keeps the tool to a folder of the workspace, which is named relative to it. It can only
+    /// narrow: a folder that is not in the workspace is refused when the tool is registered
+    /// ([`super::RegisterError::WorkspaceRoot`]); [`crate::EngineBuilder::workspace`] chooses
+    /// another one.
     #[must_use]
     pub fn workspace_root(mut self, folder: impl Into<String>) -> Self {
         self.safety.workspace_root = Some(folder.into());
         self
     }
 
-    /// Takes these fields, or what matches these patterns between slashes, out of whatever leaves a call.
+    /// Takes these fields, or what matches these patterns between slashes, out of whatever leaves a
+    /// call.
     #[must_use]
     pub fn redact<const N: usize>(mut self, entries: [&str; N]) -> Self {
         self.safety.redact = entries.map(str::to_owned).into();
         self
     }
 
-    /// The most wall-clock time that one run of the body may take. Each attempt of a retry has it anew, and so has waiting for a place; all of it
-    /// together ends with [`crate::Call::timeout`], or else with [`crate::EngineBuilder::budget`].
+    /// The most wall-clock time that one run of the body may take. Each attempt of a retry has it
+    /// anew, and so has waiting for a place; all of it together ends with [`crate::Call::timeout`],
+    /// or else with [`crate::EngineBuilder::budget`].
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Tries a retryable failure again, if the call is idempotent: the tool changes nothing, or says with [`Self::idempotency`] that a repeat
-    /// does no harm. A tool for which neither holds runs once, whatever the policy, so that a host can give one to all its tools.
+    /// Tries a retryable failure again, if the call is idempotent: the tool changes nothing, or
+    /// says with [`Self::idempotency`] that a repeat does no harm. A tool for which neither holds
+    /// runs once, whatever the policy, so that a host can give one to all its tools.
     #[must_use]
     pub fn retry(mut self, retry: RetryPolicy) -> Self {
         self.retry = Some(retry);
@@ -218,8 +226,9 @@ impl ToolSpec {
         self
     }
 
-    /// An argument that is a path of the workspace: rules follow it to what it leads to, and two calls never write it at once. For the latter it
-    /// counts as it is written: two paths that a link makes one are two.
+    /// An argument that is a path of the workspace: rules follow it to what it leads to, and two
+    /// calls never write it at once. For the latter it counts as it is written: two paths that a
+    /// link makes one are two.
     #[must_use]
     pub fn path_param(mut self, argument: impl Into<String>) -> Self {
         self.path_params.push(argument.into());

@@ -1,4 +1,5 @@
-//! A result that could not be written, looked through once more: where it holds a number that JSON has no word for, and how deep it is.
+//! A result that could not be written, looked through once more: where it holds a number that JSON
+//! has no word for, and how deep it is.
 
 use crate::schema::escaped;
 use serde::ser::{Error, Serialize, Serializer};
@@ -53,7 +54,8 @@ struct Walk {
 
 /// What is looked for.
 enum EndsAt {
-    /// A number that JSON has no word for. Before it nothing is too deep, or that would have been found first.
+    /// A number that JSON has no word for. Before it nothing is too deep, or that would have been
+    /// found first.
     Number,
     /// A value that is too deep, or the last of so many.
     Depth { values: usize },

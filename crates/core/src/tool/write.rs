@@ -1,4 +1,5 @@
-//! A result as JSON, as deep as values may be. A type that nests deeper fails before the stack ends.
+//! A result as JSON, as deep as values may be. A type that nests deeper fails before the stack
+//! ends.
 
 use super::walk::{NO_NUMBER, can_be_dropped, no_number};
 use super::{ToolError, ToolOutput};

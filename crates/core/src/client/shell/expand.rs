@@ -1,12 +1,15 @@
-//! What a shell makes of a word before a program sees it: values of variables, and braces. As far as the command itself says it.
+//! What a shell makes of a word before a program sees it: values of variables, and braces. As far
+//! as the command itself says it.
 
 use super::super::fits;
 use std::collections::HashMap;
 
-/// Words that one word is taken to become; the rest of a list that was written to be long is left out.
+/// Words that one word is taken to become; the rest of a list that was written to be long is left
+/// out.
 const MAX_WORDS: usize = 64;
 
-/// What is known of variables: every value that the command gives one, since which of them counts may depend on what happens.
+/// What is known of variables: every value that the command gives one, since which of them counts
+/// may depend on what happens.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Variables(HashMap<String, Vec<String>>);
 
@@ -75,7 +78,8 @@ impl Variables {
         made
     }
 
-    /// The values of what follows a `$`, none when they are not known, and how much of the text it is.
+    /// The values of what follows a `$`, none when they are not known, and how much of the text it
+    /// is.
     fn parameter(&self, text: &str) -> (Vec<String>, usize) {
         let known = |name: &str| self.0.get(name).cloned().unwrap_or_default();
         if let Some(inner) = text.strip_prefix('{') {

@@ -1,4 +1,5 @@
-//! A command as a shell takes it apart: programs with their words, quotes respected. What a string is given to another shell is read again there.
+//! A command as a shell takes it apart: programs with their words, quotes respected. What a string
+//! is given to another shell is read again there.
 
 /// One program with its words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
