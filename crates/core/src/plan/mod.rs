@@ -38,7 +38,7 @@ const FLOOD_BYTES: u64 = 64 << 20;
 /// The home that processes see: their private `/tmp`.
 const HOME: &str = "/tmp";
 
-/// What a plan is made for.
+/// The policy, workspace and surroundings that a plan is made for.
 #[derive(Clone, Copy)]
 pub(crate) struct Site<'a> {
     pub(crate) policy: &'a SandboxPolicy,
