@@ -44,7 +44,7 @@ pub(super) struct SandboxState {
     pub(super) homes: Vec<PathBuf>,
     pub(super) owners: OnceLock<Result<OwnedFd, String>>,
     pub(super) relay: Option<Arc<dyn StartRelay>>,
-    pool: ContainerPool,
+    pool: Arc<ContainerPool>,
     process_counter: Arc<ProcessCounter>,
     pub(super) folder_cache: FolderCache,
 }
@@ -122,7 +122,7 @@ impl Sandbox {
             homes: homes(),
             owners: OnceLock::new(),
             relay,
-            pool: ContainerPool::new(),
+            pool: Arc::new(ContainerPool::new()),
             process_counter: Arc::default(),
             folder_cache: FolderCache::default(),
         };
@@ -243,6 +243,7 @@ impl Sandbox {
             std::mem::take(&mut spec.protected),
             CommandResources { group, scratch },
             ended,
+            Arc::downgrade(&shared.pool),
         );
         let network = match (&plan.network, spec.namespaces.ports.clone(), &shared.relay) {
             (Network::Allowed(domains), Some(ports), Some(relay)) => {
@@ -272,7 +273,7 @@ impl Sandbox {
         let watched = watch
             .run(command.stdin, command.output, command.signals, cancel)
             .await;
-        let undone = kept.protected.restore();
+        let undone = kept.protected.restore(Some(&shared.pool));
         if !kept.protected.is_complete {
             enforced
                 .weaker

@@ -4,7 +4,9 @@ use super::ProtectedFiles;
 use crate::process::child::wait_readable;
 use crate::process::command::leftovers::scratch::Scratch;
 use crate::process::command::limits::cgroup::Group;
+use crate::process::command::warm::pool::ContainerPool;
 use std::os::fd::OwnedFd;
+use std::sync::Weak;
 use std::time::Duration;
 
 /// The protected files of a running command, and its resources, which are removed when none of its
@@ -14,6 +16,7 @@ pub(in super::super) struct ProtectionGuard {
     pub(in super::super) resources: CommandResources,
     /// Becomes readable when no process of the command is left.
     ended: OwnedFd,
+    pool: Weak<ContainerPool>,
 }
 
 /// What a command uses.
@@ -28,11 +31,13 @@ impl ProtectionGuard {
         protected: ProtectedFiles,
         resources: CommandResources,
         ended: OwnedFd,
+        pool: Weak<ContainerPool>,
     ) -> Self {
         Self {
             protected,
             resources,
             ended,
+            pool,
         }
     }
 }
@@ -52,9 +57,10 @@ impl Drop for ProtectionGuard {
         let Ok(ended) = self.ended.try_clone() else {
             return;
         };
+        let pool = self.pool.clone();
         let restore = move || {
             let _ = wait_readable(&ended, LONG);
-            protected.restore();
+            protected.restore(pool.upgrade().as_deref());
             drop(resources);
         };
         let _ = std::thread::Builder::new()

@@ -7,6 +7,7 @@ use super::protected_file::{Current, MOST_KEPT, OriginalKind, ProtectedFile};
 use super::scan::ScanPhase;
 use super::writable_root::{own, unlock};
 use crate::lock::lock;
+use crate::process::command::warm::pool::ContainerPool;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, openat, readlinkat, renameat_with,
     statat, symlinkat,
@@ -37,7 +38,7 @@ pub(in super::super) struct UndoReport {
 impl ProtectedFiles {
     /// Sets aside new files and puts back replaced ones. Removes nothing, because a person may have
     /// created it at the same moment.
-    pub(in super::super) fn restore(&mut self) -> Vec<UndoReport> {
+    pub(in super::super) fn restore(&mut self, pool: Option<&ContainerPool>) -> Vec<UndoReport> {
         if !self.has_roots() {
             return Vec::new();
         }
@@ -49,6 +50,9 @@ impl ProtectedFiles {
             self.rescan(None);
         }
         self.scan_closed();
+        if let Some(pool) = pool.filter(|_| self.is_broken()) {
+            pool.clear();
+        }
         let undone = self.undo();
         self.roots.clear();
         undone
