@@ -15,7 +15,7 @@ pub(crate) type Injector = Arc<dyn Fn(&Call) -> Option<Value> + Send + Sync>;
 /// What the host registered. It outlives every version of the project's files.
 #[derive(Default)]
 pub(crate) struct HostParts {
-    /// Whole tools in Rust, by name.
+    /// Complete Rust tools, by name.
     pub(crate) tools: HashMap<String, HostTool>,
     /// Bodies for artifacts that have no script, by name.
     pub(crate) bodies: HashMap<String, Arc<dyn AnyTool>>,
@@ -102,7 +102,7 @@ impl HostParts {
 /// Which tools have their arguments repaired before validation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repair {
-    /// None.
+    /// No tools.
     #[default]
     Off,
     /// Tools without any effect. Reading the workspace or the network is an effect: a wrong guess

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tool_harness_sandbox::tier::{self, Tier};
 
-/// The one answer of a call.
+/// The one result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
     /// The call's id.

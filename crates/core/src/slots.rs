@@ -292,7 +292,7 @@ mod tests {
     use std::time::Duration;
     use tokio::task::JoinHandle;
 
-    /// Calls by number, innermost first.
+    /// The callers with these numbers: a call, then the calls that contain it.
     fn callers<const N: usize>(numbers: [usize; N]) -> Arc<[Caller]> {
         numbers.into_iter().map(Caller).collect()
     }
@@ -365,7 +365,7 @@ mod tests {
             "each would wait for the next"
         );
         assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
-        // The last one ends without it, and then each in turn.
+        // The last call ends without its slot, and then each in turn.
         while let Some(waiting) = waiting.pop() {
             drop(held.pop());
             drop(comes(waiting).await);

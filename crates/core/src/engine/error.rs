@@ -13,7 +13,7 @@ pub enum Error {
     /// The workspace cannot be opened.
     #[error("cannot open the workspace: {0}")]
     Workspace(String),
-    /// The root file is broken; everything but reports stops.
+    /// The root file is broken, so only reports work.
     #[error("{0}")]
     RootBroken(String),
     /// Something still held the project while it was loading.

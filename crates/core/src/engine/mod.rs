@@ -355,7 +355,7 @@ impl<Ctx> Engine<Ctx> {
         self.shared.in_flight.abandoned.load(Ordering::SeqCst)
     }
 
-    /// Whether the project has an error.
+    /// Whether the project has no errors.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.diagnostics()

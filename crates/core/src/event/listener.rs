@@ -395,7 +395,7 @@ mod tests {
         );
     }
 
-    /// Whether the sink is busy with the only event it was given.
+    /// Whether the sink has taken every queued event and is still busy.
     fn is_at_work(listener: &Listener) -> bool {
         let state = listener.queue.as_ref().expect("a queue").shared.lock();
         state.busy && state.events.is_empty()

@@ -195,7 +195,7 @@ pub enum Decision {
     Allow,
     /// The call is refused, for this reason.
     Refuse(String),
-    /// A person must agree, for this reason.
+    /// A person must approve the call, for this reason.
     Ask(String),
     /// The middleware is asked again after this time, at least a millisecond, if the call has that
     /// much left. A call deferred more than 1,000 times is refused as `tool.limit`.

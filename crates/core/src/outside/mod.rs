@@ -96,7 +96,7 @@ pub struct Ran {
     pub duration: Duration,
     /// What the kernel enforced; `None` if no process ran.
     pub enforced: Option<Enforcement>,
-    /// What it tried and was refused.
+    /// The accesses that were refused.
     pub denials: Vec<Denial>,
 }
 
@@ -142,7 +142,7 @@ impl Text {
 /// An access that was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// What kind.
+    /// The kind of access.
     pub kind: DenialKind,
     /// What was tried: a host or a path.
     pub what: String,

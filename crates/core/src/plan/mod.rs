@@ -23,17 +23,17 @@ use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs}
 
 /// Memory for the processes of one call, unless the layers or the tool set a limit.
 const MEMORY_MB: u64 = 2048;
-/// Their processor time.
+/// Processor time for those processes.
 const CPU: Duration = Duration::from_secs(600);
-/// How many run at once, threads included.
+/// How many of those processes run at once, threads included.
 const PROCESSES: u64 = 256;
-/// The largest file they may write.
+/// The largest file that those processes may write.
 const FILE_BYTES: u64 = 1 << 30;
-/// The size of their private `/tmp`.
+/// The size of the private `/tmp`.
 const TMP_BYTES: u64 = 1 << 30;
 /// How many bytes of each stream are kept.
 const OUTPUT_BYTES: u64 = 1 << 20;
-/// How many bytes of output get them killed.
+/// Bytes of output after which the processes are killed.
 const FLOOD_BYTES: u64 = 64 << 20;
 /// The home that processes see: their private `/tmp`.
 const HOME: &str = "/tmp";

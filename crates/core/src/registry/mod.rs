@@ -33,7 +33,7 @@ pub struct Catalogue {
     pub layers: Vec<LayerFile>,
     /// Everything wrong with the project, in file order.
     pub diagnostics: Vec<Diagnostic>,
-    /// What the project says about clients' own tools.
+    /// The project's maps of clients' own tools.
     pub clients: Vec<ClientMap>,
     /// The first error of a broken root file or of a layer above it. While it is set, nothing can
     /// be called.

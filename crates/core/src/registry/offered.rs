@@ -1,4 +1,4 @@
-//! A tool as a door offers it to a model.
+//! The form in which a door offers a tool to a model.
 
 use super::RegisteredTool;
 use super::hints::{Hints, hints};
@@ -6,7 +6,7 @@ use crate::effect::Effects;
 use crate::span::Place;
 use serde_json::Value;
 
-/// One tool as a door offers it.
+/// A tool as a door offers it.
 #[derive(Clone, Debug)]
 pub struct OfferedTool {
     /// The canonical name.

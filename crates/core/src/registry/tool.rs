@@ -76,7 +76,7 @@ enum Defined {
 
 /// The Rust code that the host registered, by tool name.
 pub(crate) struct HostBodies<'a> {
-    /// Whole tools.
+    /// Complete tools.
     pub(crate) tools: &'a HashMap<String, HostTool>,
     /// Bodies for artifacts that have no script.
     pub(crate) bodies: &'a HashMap<String, Arc<dyn AnyTool>>,

@@ -38,7 +38,7 @@ pub(super) enum Matcher {
     Uncontained,
 }
 
-/// What a rule objects to.
+/// Why a rule matches a subject.
 pub(super) struct Objection {
     pub(super) because: String,
     pub(super) argument: Option<String>,

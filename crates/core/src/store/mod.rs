@@ -32,7 +32,7 @@ pub trait KeyValue: Send + Sync {
     fn update(&self, key: &str, change: &mut Change<'_>) -> Result<Option<Value>, String>;
 }
 
-/// How long a value of a key-value store lives.
+/// The lifetime of a value in a key-value store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StoreScope {
     /// `cache`: one run.

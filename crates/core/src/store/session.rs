@@ -51,7 +51,7 @@ struct Ids {
 /// Whether a call may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// It was counted.
+    /// The call was counted.
     Counted,
     /// The limit was already reached.
     Exhausted,

@@ -36,7 +36,7 @@ impl fmt::Debug for dyn AnyTool {
     }
 }
 
-/// A tool and its state.
+/// A tool with its state.
 pub(super) struct Bound<T, State, Ctx> {
     pub(super) tool: T,
     pub(super) state: Arc<State>,

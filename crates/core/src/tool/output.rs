@@ -107,7 +107,7 @@ impl ToolOutput {
             + maps.iter().sum::<usize>()
     }
 
-    /// Blocks of content.
+    /// Content blocks.
     #[must_use]
     pub fn content(content: Vec<ContentBlock>) -> Self {
         Self {

@@ -28,11 +28,11 @@ pub(crate) trait CallAccess: Send + Sync {
     fn named(&self) -> NamedFields<'_>;
     /// How much time is left.
     fn time_left(&self) -> Duration;
-    /// A token that is cancelled with the call, and when the call is over.
+    /// A token that is cancelled when the call is cancelled or ends.
     fn cancellation(&self) -> CancellationToken;
     /// A key-value store that the call sees.
     fn store(&self, scope: StoreScope) -> &dyn KeyValue;
-    /// Records how far the call is.
+    /// Records the progress of the call.
     fn progress(&self, fraction: f64, message: &str);
     /// Raises a custom event.
     fn emit(&self, name: &str, payload: &Value);
@@ -54,7 +54,7 @@ pub(crate) trait CallAccess: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = ToolResult> + Send + 'a>>;
 }
 
-/// What a tool waits for when it reaches out of its call.
+/// The future of an access beyond the call.
 pub(crate) type Access<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refusal>> + Send + 'a>>;
 
 /// One call, as its tool sees it. Cheap to copy.
@@ -76,7 +76,7 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         Self { access, context }
     }
 
-    /// The fields that must not be quoted.
+    /// The fields whose values error messages must not quote.
     pub(super) fn named(&self) -> NamedFields<'a> {
         self.access.named()
     }

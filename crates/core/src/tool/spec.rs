@@ -48,7 +48,7 @@ pub struct ToolSpec {
 /// What a tool promises beyond its effects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Safety {
-    /// Whether a person must agree to each call.
+    /// Whether a person must approve each call.
     pub confirm: bool,
     /// The folder that the tool is restricted to, relative to the workspace.
     pub workspace_root: Option<String>,
@@ -66,7 +66,7 @@ pub enum Idempotency {
     /// Harmless: the tool ensures it.
     Natural,
     /// A call with the same values of these arguments, and of the injected ones, gets the stored
-    /// result of the first. A call with none of these arguments always runs.
+    /// result of the call that did the work. A call with none of these arguments always runs.
     By(Vec<String>),
 }
 
