@@ -19,34 +19,34 @@ use tokio_util::sync::CancellationToken;
 /// One request to run a tool. It ends in exactly one result.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The id the answer carries. A session refuses one that was among its last 4,096; it remembers no more of them than that, so whoever needs an id
-    /// to be told apart for longer makes ids that never repeat.
+    /// The id that the answer carries. A session refuses an id that is among its last 4,096; to
+    /// detect repeats beyond that, use ids that never repeat.
     pub id: ToolCallId,
-    /// The tool's name or alias, as asked for.
+    /// The tool's name or alias, as requested.
     pub tool: String,
-    /// What was sent.
+    /// The arguments as sent.
     pub arguments: Arguments,
     /// The conversation it belongs to.
     pub session_id: String,
     /// The run it belongs to.
     pub run_id: String,
-    /// The mode it is made in.
+    /// The mode of the call.
     pub mode: Cow<'static, str>,
-    /// Where it came in.
+    /// The door it came through.
     pub door: Door,
-    /// A bound of the caller's own.
+    /// The caller's own time limit.
     pub timeout: Option<Duration>,
     /// Ends the call early.
     pub cancel: Cancellation,
-    /// What the host gave the run, for its Rust tools.
+    /// The run's context for the host's Rust tools.
     pub(crate) context: UserContext,
-    /// The calls that this one is inside of, the outermost first.
+    /// The calls that contain this one, outermost first.
     pub(crate) inside: Vec<Caller>,
-    /// What its run and turn allow.
+    /// The limits of its run and turn.
     pub(crate) terms: Option<Arc<TurnLimits>>,
 }
 
-/// The host's context of a run, whatever type it has. The default is the context of hosts that give none.
+/// The host's context of a run, of any type. The default is for hosts without a context.
 #[derive(Clone, Default)]
 pub(crate) struct UserContext(Option<Arc<dyn Any + Send + Sync>>);
 
@@ -55,7 +55,7 @@ impl UserContext {
         Self(Some(context))
     }
 
-    /// Whether there is one that says anything.
+    /// Whether the host gave a context other than `()`.
     pub(crate) fn is_given(&self) -> bool {
         !self.as_any().is::<()>()
     }
@@ -75,19 +75,19 @@ impl fmt::Debug for UserContext {
     }
 }
 
-/// What ends a call early: a token, or a place for one. Most calls are never cancelled, and the token is made when somebody asks for it. Clones,
-/// and what [`Cancellation::token`] gives, end the same call.
+/// Ends a call early. Most calls are never cancelled, so the token is created on first use. Clones,
+/// and the token from [`Cancellation::token`], end the same call.
 #[derive(Debug, Default)]
 pub struct Cancellation(OnceLock<CancellationToken>);
 
 impl Cancellation {
-    /// The token.
+    /// The token, created on first use.
     #[must_use]
     pub fn token(&self) -> CancellationToken {
         CancellationToken::clone(self)
     }
 
-    /// Whether the call shall end.
+    /// Whether the call was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.get().is_some_and(CancellationToken::is_cancelled)
@@ -119,11 +119,11 @@ impl From<CancellationToken> for Cancellation {
 pub enum Arguments {
     /// JSON text, as a model sends it.
     Text(String),
-    /// A value the door already has.
+    /// A value that the door already parsed.
     Value(Value),
 }
 
-/// The ways in.
+/// The ways into the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
     /// A Rust program.
@@ -139,7 +139,7 @@ pub enum Door {
 }
 
 impl Door {
-    /// The word events carry.
+    /// The door's word in events.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -156,7 +156,7 @@ impl Door {
 pub const DEFAULT_MODE: &str = "default";
 
 impl Call {
-    /// A call with a fresh id, in a session of its own.
+    /// A call with a fresh id, in a new session.
     pub fn new(tool: impl Into<String>, arguments: Arguments) -> Self {
         Self {
             id: digest::fresh_id("call").into(),
@@ -174,26 +174,26 @@ impl Call {
         }
     }
 
-    /// Whether a tool made it, in a call of its own.
+    /// Whether a tool made it from within its own call.
     pub(crate) fn is_nested(&self) -> bool {
         !self.inside.is_empty()
     }
 
-    /// Makes the call in a session.
+    /// Puts the call into a session.
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
         self.session_id = id.into();
         self
     }
 
-    /// Says where it came in.
+    /// Sets the door that it came through.
     #[must_use]
     pub fn door(mut self, door: Door) -> Self {
         self.door = door;
         self
     }
 
-    /// Makes the call in a mode.
+    /// Sets the mode of the call.
     #[must_use]
     pub fn mode(mut self, mode: impl Into<Cow<'static, str>>) -> Self {
         self.mode = mode.into();
@@ -201,7 +201,7 @@ impl Call {
     }
 }
 
-/// What a run and a turn allow a call.
+/// What a run and a turn allow their calls.
 #[derive(Debug)]
 pub(crate) struct TurnLimits {
     pub(crate) offered: Option<Arc<HashSet<String>>>,
@@ -218,7 +218,7 @@ impl TurnLimits {
             .is_none_or(|offered| offered.contains(tool))
     }
 
-    /// Counts a call, or says which limit it would break.
+    /// Counts a call, or returns the limit that it would break.
     pub(crate) fn count(&self) -> Result<(), (&'static str, u64)> {
         self.turn.take().map_err(|most| ("turn", most))?;
         self.run.take().map_err(|most| {
@@ -232,7 +232,7 @@ impl TurnLimits {
 pub(crate) struct CallCount {
     pub(crate) made: AtomicU64,
     pub(crate) most: Option<u64>,
-    /// A limit that holds as well: what is made here is made there.
+    /// An outer limit that also applies: calls counted here are counted there.
     pub(crate) outer: Option<Arc<CallCount>>,
 }
 

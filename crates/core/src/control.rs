@@ -1,16 +1,17 @@
-//! What is not an answer: the run shall go another way.
+//! Control flow: a tool or middleware stops or pauses the run instead of answering.
 
-/// Control flow of a run. It is never made into a message for the model: a loop asks [`crate::ToolResult::message`], and gets this instead.
+/// Control flow of a run. It never becomes a message for the model: a loop calls
+/// [`crate::ToolResult::message`] and gets this instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// The run ends here.
+    /// The run ends.
     Stop(String),
-    /// The run halts until somebody goes on with it.
+    /// The run pauses until it is resumed.
     Pause(String),
 }
 
 impl Control {
-    /// Why.
+    /// The reason.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {

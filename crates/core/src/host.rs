@@ -1,4 +1,4 @@
-//! What the host of an engine gives it, beyond files: tools, and what all calls share.
+//! What the host gives an engine beyond files: its tools, and what all calls share.
 
 use crate::call::Call;
 use crate::effect::Effects;
@@ -9,21 +9,21 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// Gives a value to be injected into the arguments of a call.
+/// Computes a value to inject into the arguments of a call.
 pub(crate) type Injector = Arc<dyn Fn(&Call) -> Option<Value> + Send + Sync>;
 
-/// What the host gave. It outlives every version of the project's files.
+/// What the host registered. It outlives every version of the project's files.
 #[derive(Default)]
 pub(crate) struct HostParts {
     /// Whole tools in Rust, by name.
     pub(crate) tools: HashMap<String, HostTool>,
     /// Bodies for artifacts that have no script, by name.
     pub(crate) bodies: HashMap<String, Arc<dyn AnyTool>>,
-    /// Links of the chain, in the order they run.
+    /// The middleware, in running order.
     pub(crate) middleware: Vec<Registered<dyn Middleware>>,
     /// Layers around bodies, outermost first.
     pub(crate) around: Vec<Registered<dyn Around>>,
-    /// Whose arguments are repaired.
+    /// Which tools have their arguments repaired.
     pub(crate) repair: Repair,
     /// Values for `Inject::Host`, by name.
     pub(crate) injectors: HashMap<String, Injector>,
@@ -38,7 +38,7 @@ impl fmt::Debug for HostParts {
 }
 
 impl HostParts {
-    /// Takes a tool in, unless its name or one of its aliases is taken.
+    /// Adds a tool, unless its name or an alias is taken.
     pub(crate) fn add(&mut self, tool: HostTool) -> Result<(), RegisterError> {
         let known = |name: &str| {
             self.tools.values().any(|one| {
@@ -61,7 +61,7 @@ impl HostParts {
         Ok(())
     }
 
-    /// Takes a link of the chain in, at its place.
+    /// Inserts a middleware at its priority.
     pub(crate) fn add_middleware(
         &mut self,
         middleware: impl Middleware,
@@ -71,14 +71,14 @@ impl HostParts {
         Ok(())
     }
 
-    /// Takes a layer around bodies in, at its place.
+    /// Inserts a layer around bodies at its priority.
     pub(crate) fn add_layer(&mut self, layer: impl Around) -> Result<(), RegisterError> {
         self.around.push(Registered::layer(layer)?);
         self.around.sort_by_key(|one| one.priority);
         Ok(())
     }
 
-    /// Looks at what can only be seen when everything is there.
+    /// Checks what can be checked only after everything is registered.
     pub(crate) fn check(&self) -> Result<(), RegisterError> {
         for tool in self.tools.values() {
             for (argument, inject) in &tool.spec.injected {
@@ -99,13 +99,14 @@ impl HostParts {
     }
 }
 
-/// For which tools arguments are repaired before they are validated.
+/// Which tools have their arguments repaired before validation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repair {
-    /// For none.
+    /// None.
     #[default]
     Off,
-    /// For tools without any effect. Reading is one, of the workspace or of the network: what was guessed might be what is read.
+    /// Tools without any effect. Reading the workspace or the network is an effect: a wrong guess
+    /// would read the wrong thing.
     WithoutEffects,
 }
 

@@ -1,4 +1,4 @@
-//! Names of tools and ids of calls: text that many hold and nobody changes.
+//! Names of tools and ids of calls: shared, immutable text.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -72,31 +72,31 @@ macro_rules! shared_text {
 }
 
 shared_text! {
-    /// A tool's name. Whether it is one that may be offered is [`NameProblem::of`]'s to say.
+    /// A tool's name. [`NameProblem::of`] checks whether it can be offered.
     ToolName
 }
 
 shared_text! {
-    /// The id of a call, as whoever made it gave it.
+    /// The id of a call, as its caller chose it.
     ToolCallId
 }
 
-/// Bytes of the longest name that every provider takes.
+/// The longest name that every provider accepts, in bytes.
 pub const MAX_NAME: usize = 64;
 
 /// Why a name cannot be offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameProblem {
-    /// There is nothing.
+    /// It is empty.
     #[error("it is empty")]
     Empty,
-    /// There is white space in it.
+    /// It contains white space.
     #[error("it has white space in it")]
     Spaced,
-    /// It is longer than providers take.
+    /// It is longer than providers accept.
     #[error("it is longer than {MAX_NAME} characters")]
     Long,
-    /// Some provider would have to escape it.
+    /// Some provider would need to escape it.
     #[error(
         "it needs escaping; a letter or `_`, and then letters, digits, `_` and `-` are accepted"
     )]

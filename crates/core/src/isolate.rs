@@ -1,26 +1,26 @@
-//! What a host gives may panic wherever it is asked: in a call, in a step, when it is dropped, and what it panicked with when that is dropped.
-//! None of it goes further than here. What panics while it is unwinding ends the program, as everywhere in Rust.
+//! Contains panics of the host's code: in a call, in a poll, in a drop, and in dropping the panic
+//! payload itself. A panic while unwinding still aborts the program, as everywhere in Rust.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What comes of the host's own code; nothing when it panics.
+/// Runs the host's code; `None` if it panics.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).map_err(discard).ok()
 }
 
-/// Lets go of what somebody panicked with.
+/// Drops a panic payload, whose own drop may panic.
 #[cold]
 fn discard(payload: Box<dyn Any + Send>) {
     if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        // It could go on like this for ever.
+        // Dropping this payload could panic again, without end.
         std::mem::forget(another);
     }
 }
 
-/// What comes of the host's own code on a thread that may wait; nothing when it panics.
+/// Runs the host's code on a blocking thread; `None` if it panics.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
@@ -30,7 +30,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
         .flatten()
 }
 
-/// A future of the host's own: it gives nothing when it panics, be it in a step or at its end.
+/// A future from the host: it yields `None` if it panics, in a poll or in its drop.
 pub(crate) struct Isolated<'a, T>(Option<Pin<Box<dyn Future<Output = T> + Send + 'a>>>);
 
 impl<'a, T> Isolated<'a, T> {
@@ -38,7 +38,7 @@ impl<'a, T> Isolated<'a, T> {
         Self(Some(work))
     }
 
-    /// Drops the future; nothing when that panics.
+    /// Drops the future; `None` if that panics.
     fn end(&mut self) -> Option<()> {
         let work = self.0.take();
         caught(|| drop(work))

@@ -1,4 +1,5 @@
-//! The one message made of a result or a refusal. Every door encodes it in its own protocol, and adds nothing to what it says.
+//! The one message made from a result or refusal. Every door encodes it in its own protocol and
+//! adds nothing.
 
 use crate::content::ContentBlock;
 use crate::content::joined;
@@ -8,25 +9,26 @@ use crate::refusal::Refusal;
 use crate::result::ToolResult;
 use serde_json::{Map, Value, json};
 
-/// What a model is told of a call.
+/// What a model is told about a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolMessage {
     /// The call it answers.
     pub call_id: ToolCallId,
-    /// The tool's canonical name, or the name asked for when there is no such tool.
+    /// The tool's canonical name, or the requested name if no such tool exists.
     pub name: ToolName,
     /// Whether the call failed or was refused.
     pub is_error: bool,
-    /// What the model reads. Whatever is in the value is in here too, because many models are shown nothing else.
+    /// What the model reads. It includes the value, because many models are shown nothing else.
     pub content: Vec<ContentBlock>,
     /// What the tool returned.
     pub value: Option<Value>,
-    /// What a program may want to know: `error`, `artifacts`, `refs`, `metadata`, `provider`; each only when there is any.
+    /// Details for programs: `error`, `artifacts`, `refs`, `metadata`, `provider`; empty ones are
+    /// left out.
     pub about: Map<String, Value>,
 }
 
 impl ToolMessage {
-    /// The text of all blocks that are text.
+    /// The text of all text blocks.
     #[must_use]
     pub fn text(&self) -> String {
         joined(&self.content)
@@ -34,7 +36,7 @@ impl ToolMessage {
 }
 
 impl ToolResult {
-    /// The message for the model, or where the run shall go instead.
+    /// The message for the model, or the control flow of the run instead.
     pub fn message(self) -> Result<ToolMessage, Control> {
         match self.error.as_ref().and_then(|error| error.control.clone()) {
             Some(control) => Err(control),

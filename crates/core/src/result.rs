@@ -1,4 +1,4 @@
-//! What a call ends in.
+//! The result of a call.
 
 use crate::containment::Containment;
 use crate::content::ContentBlock;
@@ -15,7 +15,7 @@ use tool_harness_sandbox::tier::{self, Tier};
 pub struct ToolResult {
     /// The call's id.
     pub call_id: ToolCallId,
-    /// The tool's canonical name, or the name asked for when there is no such tool.
+    /// The tool's canonical name, or the requested name if no such tool exists.
     pub name: ToolName,
     /// Whether the call failed or was refused.
     pub is_error: bool,
@@ -23,40 +23,40 @@ pub struct ToolResult {
     pub content: Vec<ContentBlock>,
     /// What the tool returned.
     pub value: Option<Value>,
-    /// What was kept elsewhere, because it is long or because the tool said so.
+    /// What was stored as artifacts, because it is long or because the tool chose to.
     pub artifacts: Vec<ArtifactRef>,
-    /// Files and other things the result points at.
+    /// Files and other things that the result refers to.
     pub refs: Vec<Value>,
-    /// Whatever the tool added.
+    /// Anything else the tool added.
     pub metadata: Map<String, Value>,
-    /// What a service that the tool asked said about its answer: a request id, a model, what it cost.
+    /// What a service that the tool called said about its answer: a request id, a model, its cost.
     pub provider: Map<String, Value>,
     /// Why the call failed or was refused.
     pub error: Option<Refusal>,
-    /// What held the body.
+    /// What contained the body.
     pub enforced: Enforced,
     /// How long the call took.
     pub elapsed: Duration,
 }
 
-/// Artifacts that one call may keep, and that a tool may list itself.
+/// How many artifacts one call may store, and how many a tool may list itself.
 pub(crate) const MOST_LISTED: usize = 1000;
 
-/// Something that is kept in the artifact store, by its handle.
+/// A reference to a stored artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArtifactRef {
-    /// The handle, as `art_…`.
+    /// The handle, such as `art_…`.
     pub id: String,
-    /// What it is, as `text/plain`.
+    /// Its media type, such as `text/plain`.
     pub media_type: String,
-    /// How long it is.
+    /// Its length in bytes.
     pub bytes: u64,
-    /// The digest of its content, as `blake3:…`.
+    /// The digest of its content, such as `blake3:…`.
     pub digest: String,
 }
 
 impl ArtifactRef {
-    /// Whether a store could have given it: then it says nothing but where to look.
+    /// Whether a store could have issued it. Such a reference carries nothing but where to look.
     pub(crate) fn is_well_formed(&self) -> bool {
         let digits =
             |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -65,23 +65,23 @@ impl ArtifactRef {
             && self.media_type.len() <= MOST_MEDIA_TYPE
     }
 
-    /// The form results use.
+    /// The JSON form in results.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({"id": self.id, "media_type": self.media_type, "bytes": self.bytes, "digest": self.digest})
     }
 }
 
-/// Bytes of what an artifact is said to be.
+/// The longest media type, in bytes.
 pub(crate) const MOST_MEDIA_TYPE: usize = 255;
 
-/// Whether a text has the form of a handle. Nothing else becomes part of a path.
+/// Whether a text has the form of a handle. Nothing else may become part of a path.
 pub(crate) fn is_artifact_id(text: &str) -> bool {
     text.strip_prefix("art_")
         .is_some_and(|digits| is_hex(digits, 32))
 }
 
-/// Whether a text is so many digits, as the store writes them.
+/// Whether a text consists of this many lower-case hexadecimal digits.
 pub(crate) fn is_hex(text: &str, digits: usize) -> bool {
     text.len() == digits
         && text
@@ -94,25 +94,25 @@ pub(crate) fn is_hex(text: &str, digits: usize) -> bool {
 pub enum Enforced {
     /// No body ran.
     Nothing,
-    /// A confined worker process; files through the jail.
+    /// A confined worker process, with file access through the jail.
     Worker,
-    /// A worker, and the processes it started: by which tier, and what held.
+    /// A worker and the processes it started: their tier, and what enforced each limit.
     Processes(Box<Held>),
     /// Trusted code of the host.
     Host,
 }
 
-/// What held the processes of a call.
+/// What contained the processes of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
     /// The weakest tier of any of them.
     pub tier: Tier,
-    /// What held which limit, and what was weaker than asked for.
+    /// What enforced each limit, and what was weaker than requested.
     pub by: Map<String, Value>,
 }
 
 impl Enforced {
-    /// What the sandbox says it enforced for one command.
+    /// What the sandbox reports to have enforced for one command.
     pub(crate) fn contained(enforced: &tier::Enforcement, containment: Containment) -> Self {
         let mut by = Map::new();
         let mut set = |name: &str, value: Value| drop(by.insert(name.to_owned(), value));
@@ -138,7 +138,7 @@ impl Enforced {
         }))
     }
 
-    /// The weaker of what held two commands of one call.
+    /// The weaker containment of two commands in one call.
     pub(crate) fn weaker(self, other: Self) -> Self {
         match (&self, &other) {
             (Self::Processes(one), Self::Processes(two)) if rank(one.tier) <= rank(two.tier) => {
@@ -149,7 +149,7 @@ impl Enforced {
         }
     }
 
-    /// The form results use.
+    /// The JSON form in results.
     #[must_use]
     pub fn to_json(&self) -> Option<Value> {
         match self {
@@ -166,7 +166,7 @@ impl Enforced {
     }
 }
 
-/// The weakest is the lowest.
+/// Ranks a tier; the weakest is the lowest.
 fn rank(tier: Tier) -> u8 {
     match tier {
         Tier::None => 0,
@@ -198,7 +198,7 @@ impl ToolResult {
         }
     }
 
-    /// The document of the reference; empty fields are left out.
+    /// The result as a JSON document; empty fields are left out.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
@@ -237,13 +237,13 @@ impl ToolResult {
         Value::Object(object)
     }
 
-    /// The artifacts as results carry them; nothing when there are none.
+    /// The artifacts in the JSON form of results; `None` if there are none.
     pub(crate) fn artifacts_json(&self) -> Option<Value> {
         (!self.artifacts.is_empty())
             .then(|| self.artifacts.iter().map(ArtifactRef::to_json).collect())
     }
 
-    /// The text a model reads, all content together.
+    /// The text that a model reads: all text blocks together.
     #[must_use]
     pub fn text(&self) -> String {
         joined(&self.content)
@@ -263,12 +263,12 @@ pub(crate) fn encoded_len(value: &impl serde::Serialize) -> usize {
         }
     }
     let mut count = Count(0);
-    // Counting cannot fail.
+    // Counting never fails.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }
 
-/// A duration as milliseconds, to a thousandth.
+/// A duration in milliseconds, rounded to a thousandth.
 pub(crate) fn milliseconds(duration: Duration) -> Value {
     let micros = u32::try_from(duration.as_micros()).unwrap_or(u32::MAX);
     json!(f64::from(micros) / 1000.0)

@@ -1,12 +1,13 @@
-//! What only so many calls may have at once. Who holds a slot, and who waits for one meanwhile, is written down, so that nobody waits for what cannot
-//! come: a call may hold slots and wait, inside of it, for others.
+//! Slots that only a limited number of calls may hold at once. A call may hold slots while a nested
+//! call waits for others, so this module records who holds and who waits, and refuses a wait that
+//! could never end.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// So many slots of one kind.
+/// A fixed number of slots of one kind.
 #[derive(Debug)]
 pub(crate) struct Slots {
     free: Arc<Semaphore>,
@@ -23,7 +24,7 @@ impl Slots {
     }
 }
 
-/// A call, by where its context stands for as long as it is there.
+/// Identifies a call by the address of its context, which is stable while the call runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Caller(usize);
 
@@ -33,16 +34,16 @@ impl Caller {
     }
 }
 
-/// Why there is no slot.
+/// Why a call gets no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoSlot {
-    /// All who hold one wait for the call that wants it.
+    /// Every holder waits for the call that wants the slot.
     Never,
-    /// There are none any more.
+    /// The slots were closed.
     Gone,
 }
 
-/// Who holds slots of an engine, and who waits for others meanwhile.
+/// Which calls of an engine hold slots, and which wait for others.
 #[derive(Debug, Default)]
 pub(crate) struct Waits(Mutex<Book>);
 
@@ -50,9 +51,9 @@ pub(crate) struct Waits(Mutex<Book>);
 struct Book {
     held: HashMap<u64, Entry>,
     waiting: HashMap<u64, Entry>,
-    /// Who holds slots of a kind, and how many of them, by the address of the kind.
+    /// How many slots of a kind each call holds, by the address of the kind.
     holders: HashMap<usize, HashMap<Caller, usize>>,
-    /// How many slots a call holds, and how many it, or a call inside of it, waits for.
+    /// How many slots a call holds, and how many it or a nested call waits for.
     holding: HashMap<Caller, usize>,
     held_up: HashMap<Caller, usize>,
     next: u64,
@@ -62,7 +63,7 @@ fn add<K: Eq + Hash>(counts: &mut HashMap<K, usize>, of: K) {
     *counts.entry(of).or_default() += 1;
 }
 
-/// What came to nothing is forgotten.
+/// Decrements a count, and removes it at zero.
 fn take_off<K: Eq + Hash>(counts: &mut HashMap<K, usize>, of: &K) {
     if let Some(count) = counts.get_mut(of) {
         *count -= 1;
@@ -76,13 +77,13 @@ fn take_off<K: Eq + Hash>(counts: &mut HashMap<K, usize>, of: &K) {
 #[derive(Clone, Debug)]
 struct Entry {
     slots: Arc<Slots>,
-    /// The call, and then those that it is inside of.
+    /// The call, then the calls that contain it.
     callers: Arc<[Caller]>,
 }
 
-/// A slot, until it is dropped.
+/// A held slot; dropping it releases it.
 pub(crate) struct Held {
-    // Given back after it is off the book, so that none is ever on it that nobody holds.
+    // Released after the book entry is removed, so that the book never lists a free slot as held.
     _permit: OwnedSemaphorePermit,
     waits: Arc<Waits>,
     number: u64,
@@ -94,7 +95,7 @@ impl Drop for Held {
     }
 }
 
-/// Somebody who waits.
+/// A waiting call; dropping it ends the wait.
 struct Waiting<'a> {
     waits: &'a Waits,
     number: u64,
@@ -107,7 +108,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Waits {
-    /// A slot for a call, if one is free.
+    /// Takes a slot for a call if one is free.
     pub(crate) fn take(
         self: &Arc<Self>,
         slots: &Arc<Slots>,
@@ -117,7 +118,7 @@ impl Waits {
         Some(self.hold(permit, slots, callers))
     }
 
-    /// A slot for a call, as soon as somebody gives one back; refused where nobody can.
+    /// Waits for a slot; refuses if none can ever be released.
     pub(crate) async fn wait_for(
         self: &Arc<Self>,
         slots: &Arc<Slots>,
@@ -149,7 +150,8 @@ impl Waits {
         }
     }
 
-    /// Writes down who waits. Who holds nothing, nobody waits for, and need not be.
+    /// Records a waiting call. A call that holds nothing blocks no other call, so it is not
+    /// recorded.
     fn wait(
         &self,
         slots: &Arc<Slots>,
@@ -239,14 +241,15 @@ impl Book {
             .for_each(|caller| take_off(&mut self.held_up, caller));
     }
 
-    /// Whether a slot comes for what can be seen at a glance: somebody holds one who waits for nothing. That is so for almost all who wait.
+    /// A quick check that succeeds for almost every wait: some holder waits for nothing.
     fn surely_comes(&self, wanted: &Entry) -> bool {
         self.comes(wanted, |holder| {
             !self.held_up.contains_key(holder) && !wanted.callers.contains(holder)
         })
     }
 
-    /// Whether a slot comes, when those are free of whom that is said. Where fewer are on the book than there are slots, one is on its way.
+    /// Whether a slot will come if the holders that `is_free` accepts finish. If the book lists
+    /// fewer holders than there are slots, one is just being released.
     fn comes(&self, wanted: &Entry, is_free: impl Fn(&Caller) -> bool) -> bool {
         let Some(holders) = self.holders.get(&wanted.kind()) else {
             return true;
@@ -254,8 +257,9 @@ impl Book {
         holders.values().sum::<usize>() < wanted.slots.most || holders.keys().any(is_free)
     }
 
-    /// Whether who waits for this, too, would wait for ever. A slot comes when one of those who hold it ends, and a call ends when whatever
-    /// is inside of it has what it waits for: so waits that come to an end are crossed out, one after the other, until none does.
+    /// Whether this wait would never end. A slot comes when one of its holders ends, and a call
+    /// ends when everything nested in it gets its slots. So cross out waits that can end, one after
+    /// the other, until no more can.
     fn never_comes(&self, wanted: &Entry) -> bool {
         let mut waiting: Vec<&Entry> = self.waiting.values().chain([wanted]).collect();
         let mut held_up = self.held_up.clone();
@@ -288,12 +292,12 @@ mod tests {
     use std::time::Duration;
     use tokio::task::JoinHandle;
 
-    /// Calls by number, each with those that it is inside of.
+    /// Calls by number, innermost first.
     fn callers<const N: usize>(numbers: [usize; N]) -> Arc<[Caller]> {
         numbers.into_iter().map(Caller).collect()
     }
 
-    /// Begins to wait, and gives what comes of it.
+    /// Starts to wait, and returns the outcome.
     async fn waits<const N: usize>(
         waits: &Arc<Waits>,
         slots: &Arc<Slots>,
@@ -361,7 +365,7 @@ mod tests {
             "each would wait for the next"
         );
         assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
-        // The last one ends without it, and so does one after the other.
+        // The last one ends without it, and then each in turn.
         while let Some(waiting) = waiting.pop() {
             drop(held.pop());
             drop(comes(waiting).await);
@@ -410,7 +414,7 @@ mod tests {
             ));
         }
         drop(waiting);
-        // Each time through all of them takes minutes.
+        // Scanning all of them each time would take minutes.
         assert!(
             started.elapsed() < Duration::from_secs(30),
             "{:?}",

@@ -45,3 +45,43 @@ async fn the_last_event_names_the_stages_a_call_reached() {
     ]);
     check(&blocked, "t", "tool.failed", &ALL[..3]).await;
 }
+
+#[tokio::test]
+async fn a_refusal_says_which_stage_refused() {
+    use tool_harness::Stage;
+    let tools = [
+        ("plain", tool("def run(args):\n  return 1")),
+        (
+            "later",
+            "---\nasync: true\nscript: |\n  def run(args):\n    return 1\n---\nLater.\n".to_owned(),
+        ),
+        (
+            "asking",
+            "---\nrequires_approval: true\nscript: |\n  def run(args):\n    return 1\n---\nAsks.\n"
+                .to_owned(),
+        ),
+        ("failing", tool("def run(args):\n  fail(\"no\")")),
+    ];
+    let root = "---\ntools_policy: {deny: [plain]}\n---\n".to_owned();
+    let mut files: Vec<(String, String)> = tools
+        .into_iter()
+        .map(|(name, text)| (format!(".harness/tools/{name}.md"), text))
+        .collect();
+    files.push(("harness.md".to_owned(), root));
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    let engine = Project::new(&files).engine().await;
+    for (name, expected) in [
+        ("absent", Some(Stage::Admit)),
+        ("later", Some(Stage::Admit)),
+        ("plain", Some(Stage::Authorize)),
+        ("asking", Some(Stage::Approve)),
+        ("failing", None),
+    ] {
+        let error = engine.call(call(name, json!({}))).await.error;
+        let stage = error.expect("refused or failed").stage;
+        assert_eq!(stage, expected, "{name}");
+    }
+}

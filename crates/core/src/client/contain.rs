@@ -1,4 +1,5 @@
-//! `contain`: a client's own commands run inside the project's sandbox plan, because they are handed to `harness exec`.
+//! `contain`: runs a client's own commands inside the project's sandbox plan, by passing them to
+//! `harness exec`.
 
 use super::ClientToolCall;
 use super::translate::quoted;
@@ -6,11 +7,12 @@ use crate::artifact::client::Commands;
 use crate::refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
 
-/// Between the program's words and the command.
+/// The words between the program's own and the command.
 const SHELL: [&str; 4] = ["--", "bash", "-c", "--"];
 
 impl ClientToolCall {
-    /// The client's arguments with its commands handed to `harness exec`; `None` where there is nothing to contain.
+    /// The client's arguments with its commands passed to `harness exec`; `None` if there is
+    /// nothing to contain.
     pub(crate) fn contained(
         &self,
         input: &Map<String, Value>,
@@ -52,7 +54,7 @@ impl ClientToolCall {
         Ok(Some(output))
     }
 
-    /// The client's arguments before some project [`contained`](Self::contained) them: hooks see the command that a model wrote.
+    /// Undoes [`contained`](Self::contained), so that hooks see the command that the model wrote.
     pub(crate) fn uncontained(&self, mut input: Map<String, Value>) -> Map<String, Value> {
         let Some(program) = self.program() else {
             return input;
@@ -79,14 +81,15 @@ impl ClientToolCall {
         input
     }
 
-    /// Whether this call runs a command that the client itself starts. What another server runs is out of reach.
+    /// Whether this call runs a command that the client itself starts. Commands that another server
+    /// runs are out of reach.
     fn is_contained(&self, input: &Map<String, Value>) -> bool {
         self.commands == Commands::Contained
             && !self.native.starts_with("mcp__")
             && input.keys().any(|key| self.is_command(key))
     }
 
-    /// `harness exec` with the project it contains commands for.
+    /// The `harness exec` command line for this project.
     fn container(&self) -> Option<Vec<String>> {
         Some(
             [
@@ -126,7 +129,7 @@ impl ClientToolCall {
     }
 }
 
-/// The command that was handed to this program's `exec`, for whatever project.
+/// The command that was passed to this program's `exec`, for any project.
 fn unwrapped(program: &str, command: &str) -> Option<String> {
     let rest = command.strip_prefix(&format!("{} exec --project ", quoted(program)))?;
     let (project, inner) = rest.split_once(&format!(" {} ", SHELL.join(" ")))?;
@@ -134,7 +137,7 @@ fn unwrapped(program: &str, command: &str) -> Option<String> {
     unquoted(inner)
 }
 
-/// What [`quoted`] was given.
+/// Reverses [`quoted`].
 fn unquoted(word: &str) -> Option<String> {
     if quoted(word) == word {
         return Some(word.to_owned());

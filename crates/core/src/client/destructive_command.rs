@@ -1,11 +1,12 @@
-//! Commands that take away or replace what governs without naming it: the folder it lies in, or everything there.
+//! Commands that remove or replace governing files without naming them: through their folder, or
+//! with a wildcard.
 
 use super::ClientToolCall;
 use super::shell::{self, Program, Segment, Variables};
 use std::path::{Path, PathBuf};
 use tool_harness_sandbox::file;
 
-/// Programs that change or remove what they are given by name.
+/// Programs that change or remove the files they are given.
 const CHANGERS: [&str; 22] = [
     "rm",
     "rmdir",
@@ -30,7 +31,7 @@ const CHANGERS: [&str; 22] = [
     "dos2unix",
     "tee",
 ];
-/// Programs that may be given this program's path: they only look.
+/// Programs that may be given this program's path, because they only read.
 const LOOKERS: [&str; 16] = [
     "ls",
     "file",
@@ -49,20 +50,20 @@ const LOOKERS: [&str; 16] = [
     "realpath",
     "command",
 ];
-/// Shells in shells that are looked into.
+/// How many nested shells are examined.
 const MAX_DEPTH: usize = 4;
 
-/// Where a command has come to.
+/// The state of a command while it is examined.
 pub(super) struct Walk<'f> {
     foreign: &'f ClientToolCall,
     variables: Variables,
-    /// The folder of each sub-shell; unknown after a `cd` to a place that cannot be told.
+    /// The current folder of each sub-shell; `None` after a `cd` to an unknown place.
     folders: Vec<Option<PathBuf>>,
     /// Every folder that was entered.
     pub(super) entered: Vec<PathBuf>,
-    /// What the last program listed, for one that is fed with it.
+    /// What the last program listed, for a program that reads it from a pipe.
     listed: Option<Vec<String>>,
-    /// What the last program said, for a shell that is fed with it.
+    /// What the last program printed, for a shell that reads it from a pipe.
     said: Option<String>,
 }
 
@@ -110,7 +111,7 @@ impl<'f> Walk<'f> {
                 .iter()
                 .flat_map(|made| shell::braces(made))
             {
-                // `rm -rf $all` becomes several words.
+                // An unquoted variable splits into words, as in `rm -rf $all`.
                 for part in if made == word.text {
                     vec![made.as_str()]
                 } else {
@@ -273,7 +274,8 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// Whether a program is harness under another name, or could be, and decides.
+    /// Whether a program is, or could be, harness under another name and would decide in a person's
+    /// place.
     fn decides(&self, program: &Program<'_>, computed: bool) -> bool {
         let here = self
             .folders
@@ -301,13 +303,13 @@ impl<'f> Walk<'f> {
         match *word {
             word if itself => shell::DECIDING.contains(&word),
             "install" => unknown && words.iter().any(|word| clients.contains(word)),
-            // Other programs have a `lock`, and are called by variables, too.
+            // Other programs also have a `lock` command and are called through variables.
             "lock" => false,
             word => unknown && shell::DECIDING.contains(&word),
         }
     }
 
-    /// The words of a program for places that it removes, moves, overwrites or changes with all that is in them.
+    /// The places that a program removes, moves, overwrites or changes recursively.
     fn taken(&self, program: &Program<'_>) -> Vec<String> {
         let operands: Vec<String> = program.operands().into_iter().map(str::to_owned).collect();
         let globs = || {
@@ -319,7 +321,8 @@ impl<'f> Walk<'f> {
         };
         let recursive = program.has(&['r', 'R'], &["recursive"]);
         match program.name {
-            // `rm` refuses the top by itself; what is said to whoever tries is for the project's own hooks.
+            // `rm` itself refuses the root; what to tell a caller who tries is up to the project's
+            // own hooks.
             "rm" if recursive && !program.has(&[], &["no-preserve-root"]) => {
                 operands.into_iter().filter(|word| word != "/").collect()
             }
@@ -373,7 +376,7 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// The places that a `find` with something that changes, or that feeds such a program, takes whole.
+    /// The places that a `find` takes whole, if it changes files or feeds a program that does.
     fn found(&self, program: &Program<'_>) -> Vec<String> {
         let words = texts(program.args);
         let is_test = |word: &&&str| word.starts_with(['-', '(', '!']);
@@ -419,8 +422,8 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// The protected files that are really in a folder, by their paths from there. Only folders
-    /// that hold such files are looked into.
+    /// The protected files that exist in a folder, by their relative paths. Only folders that hold
+    /// such files are searched.
     fn found_in(&self, place: &str) -> Option<Vec<String>> {
         const MOST: usize = 1000;
         let here = self.folders.last().and_then(Option::as_deref)?;
@@ -452,7 +455,8 @@ impl<'f> Walk<'f> {
         Some(found)
     }
 
-    /// The target of a copy of all that is in a folder, unless that folder plainly has nothing that governs.
+    /// The target of a copy of a whole folder, unless that folder clearly contains no governing
+    /// file.
     fn poured(&self, operands: &[String]) -> Vec<String> {
         let Some((to, from)) = operands.split_last() else {
             return Vec::new();
@@ -529,9 +533,9 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// Whether a place is, or holds, what governs.
+    /// Whether a place is, or contains, a governing file.
     fn loses(&self, word: &str, wild: bool, here: Option<&Path>) -> bool {
-        // What cannot be known is for the kernel to stop: most such words are harmless.
+        // The kernel has to stop what cannot be known here: most such words are harmless.
         if word.contains('$') {
             return false;
         }
@@ -564,7 +568,7 @@ impl<'f> Walk<'f> {
 }
 
 impl ClientToolCall {
-    /// What is known of variables before a command begins.
+    /// The variables that are known before a command starts.
     pub(super) fn variables(&self, cwd: &Path) -> Variables {
         let mut known = vec![("PWD", cwd.to_string_lossy().into_owned())];
         known.push((
@@ -586,12 +590,13 @@ impl ClientToolCall {
         Variables::new(&known)
     }
 
-    /// Whether a real place is this program.
+    /// Whether a real path is this program.
     pub(super) fn is_program(&self, real: &Path) -> bool {
         self.client.programs.iter().any(|program| program == real)
     }
 
-    /// Whether a real place is the project, the home that holds the settings of clients, or a folder around one of them or this program.
+    /// Whether a real path is the project, the home with the clients' settings, or a folder that
+    /// contains one of them or this program.
     fn holds_what_governs(&self, real: &Path) -> bool {
         let home = self.client.home.as_deref().map(super::path::real);
         self.project().starts_with(real)
@@ -604,7 +609,8 @@ impl ClientToolCall {
     }
 }
 
-/// Whether a pattern that is somewhere in a command says enough to mean what governs, be it there or not.
+/// Whether a pattern inside a command is specific enough to mean a governing file, whether or not
+/// it exists.
 pub(super) fn means_to_govern(pattern: &str) -> bool {
     let said = pattern
         .find(['*', '?', '['])
@@ -623,7 +629,7 @@ fn changes(program: &Program<'_>) -> bool {
         && (!matches!(program.name, "sed" | "perl") || program.has(&['i'], &["in-place"]))
 }
 
-/// Whether a `find` changes what it finds by itself.
+/// Whether a `find` itself changes what it finds.
 fn deletes(program: &Program<'_>) -> bool {
     let words = program.args;
     words.iter().any(|word| word == "-delete")

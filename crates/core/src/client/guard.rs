@@ -1,4 +1,5 @@
-//! What a client's tools may never do, whatever the project allows: change what governs them, or decide in a person's place.
+//! What a client's tools may never do, whatever the project allows: change the files that govern
+//! them, or decide in a person's place.
 
 use super::ClientToolCall;
 use super::destructive_command::{Walk, means_to_govern};
@@ -10,17 +11,18 @@ use tool_harness_sandbox::file::is_protected;
 
 /// Effects of a tool that changes nothing.
 const HARMLESS: Effects = Effects::READ.and(Effects::NET_READ);
-/// Folders of a client's own below a home folder that hold its notes and no settings.
+/// Folders in a client's home folder that hold notes and no settings.
 const NOTES: [&str; 4] = [
     ".claude/plans",
     ".claude/projects",
     ".claude/tasks",
     ".claude/todos",
 ];
-/// Texts looked at in the arguments of a tool that nothing is known about.
+/// How many texts are examined in the arguments of an unknown tool.
 const MAX_TEXTS: usize = 10_000;
 
-/// The path inside a worktree of Claude Code's, which lies among its settings and is a copy of the project to work in.
+/// The path inside one of Claude Code's worktrees. A worktree lies among the client's settings but
+/// is a working copy of the project.
 fn in_worktree(path: &str) -> Option<&str> {
     path.strip_prefix(".claude/worktrees/")?
         .split_once('/')
@@ -28,7 +30,7 @@ fn in_worktree(path: &str) -> Option<&str> {
 }
 
 impl ClientToolCall {
-    /// Why a call must not run, and the argument that says so.
+    /// Why a call must not run, and the argument responsible.
     pub(crate) fn objection(&self, arguments: &Map<String, Value>) -> Option<(String, String)> {
         if self.entry.effects.without(HARMLESS).is_empty() {
             return None;
@@ -64,7 +66,7 @@ impl ClientToolCall {
             .find_map(|(key, value)| of_path(key, value).or_else(|| of_command(key, value)))
     }
 
-    /// The first text in a value that leads to something protected, as it was written.
+    /// The first text in a value that leads to a protected file, as written.
     fn protected_in(&self, value: &Value, base: &Path, left: &mut usize) -> Option<String> {
         match value {
             Value::String(text) if *left > 0 && text.len() <= 4096 => {
@@ -82,7 +84,8 @@ impl ClientToolCall {
         }
     }
 
-    /// Whether a path leads to something protected: in the project, or to the settings of clients anywhere.
+    /// Whether a path leads to a protected file: in the project, or among the settings of clients
+    /// anywhere.
     pub(super) fn is_protected(&self, text: &str, base: &Path) -> bool {
         let real = self.resolve(text, base);
         if let Ok(inside) = real.strip_prefix(self.project()) {
@@ -91,7 +94,7 @@ impl ClientToolCall {
                 return is_protected(inside);
             }
             let guard = self.guard.get_or_init(|| self.jail.guard().ok());
-            // What cannot be looked at is taken for protected.
+            // A place that cannot be examined counts as protected.
             return guard
                 .as_ref()
                 .is_none_or(|guard| guard.is_protected(&inside));
@@ -135,7 +138,7 @@ impl ClientToolCall {
         ))
     }
 
-    /// The first word of a command that leads to something protected, or could.
+    /// The first word of a command that leads, or could lead, to a protected file.
     fn mentioned(&self, command: &Command, cwd: &Path) -> Option<String> {
         command
             .words()
@@ -145,7 +148,7 @@ impl ClientToolCall {
             .map(str::to_owned)
     }
 
-    /// Whether a word with wildcards or variables in it could become something protected that is there.
+    /// Whether a word with wildcards or variables could expand to an existing protected file.
     fn could_match(&self, word: &str, cwd: &Path) -> bool {
         let Some((folder, pattern)) = shell::wild_part(word) else {
             return false;

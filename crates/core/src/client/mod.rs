@@ -1,4 +1,5 @@
-//! Calls that a client runs itself: how its tools appear to hooks and policy, and what they may never touch.
+//! Calls that a client runs itself: how hooks and policy see its tools, and what the tools may
+//! never touch.
 
 mod contain;
 mod destructive_command;
@@ -21,54 +22,54 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use tool_harness_sandbox::file::{Jail, WriteGuard};
 
-/// Who calls, and from where.
+/// The client that calls, and where it runs.
 #[derive(Clone, Debug)]
 pub struct Client {
     /// `claude-code` or `codex`.
     pub name: String,
     /// The folder its tools work in.
     pub cwd: PathBuf,
-    /// What `~` means to it.
+    /// What `~` stands for.
     pub home: Option<PathBuf>,
-    /// The program that judges, without links: no tool may replace it, and its `exec` contains commands.
+    /// The judging program's real paths: no tool may replace it, and its `exec` contains commands.
     pub programs: Vec<PathBuf>,
 }
 
-/// What the engine says to a call that a client is about to run.
+/// The engine's judgement of a call that a client is about to run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Judgement {
-    /// Nothing against it, or nothing to say about it: the client goes on as its own permissions say.
+    /// No objection: the client applies its own permissions.
     Nothing,
-    /// It may run, with these arguments instead.
+    /// The call may run with these arguments instead.
     Instead(Map<String, Value>),
-    /// It must not run.
+    /// The call must not run.
     Refused(Refusal),
 }
 
-/// What a client's call came to.
+/// The outcome of a client's call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The client's own form of the result.
+    /// The result in the client's own form.
     pub response: Value,
-    /// Why it failed, if it did.
+    /// Why the call failed, if it did.
     pub error: Option<String>,
 }
 
-/// What the engine says to the result of a call that a client ran.
+/// What the engine decides about the result of a call that a client ran.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Observation {
-    /// The model may read it as it is.
+    /// The model may read it unchanged.
     Nothing,
     /// The model must read something else.
     Instead {
-        /// What it reads.
+        /// The text it reads.
         text: String,
-        /// The same in the client's own form, where it has one that can carry it.
+        /// The same in the client's own form, if that form can carry it.
         response: Option<Value>,
     },
 }
 
-/// A tool of a client's, as one call meets it.
+/// A client's tool in one call.
 #[derive(Debug)]
 pub struct ClientToolCall {
     client: Client,
@@ -80,7 +81,7 @@ pub struct ClientToolCall {
 }
 
 impl ClientToolCall {
-    /// The tool of that name, by the project's map and then the built-in one.
+    /// The tool with that name, from the project's map or else the built-in one.
     pub(crate) fn find(
         maps: &[ClientMap],
         jail: &Arc<Jail>,
@@ -129,7 +130,7 @@ impl ClientToolCall {
         &self.native
     }
 
-    /// The client.
+    /// The client's name.
     pub(crate) fn client(&self) -> &str {
         &self.client.name
     }
@@ -138,13 +139,13 @@ impl ClientToolCall {
         &self.entry
     }
 
-    /// Whether the call is judged where harness serves the tool, and not here.
+    /// Whether harness serves the tool and judges the call there, not here.
     pub(crate) fn is_judged_elsewhere(&self) -> bool {
         self.entry.served == Served::Here
     }
 }
 
-/// A map with a mistake lets nothing through.
+/// A map with a mistake allows nothing.
 fn usable(map: &ClientMap) -> Result<(), Refusal> {
     let Some(problem) = &map.broken else {
         return Ok(());
@@ -161,7 +162,7 @@ fn usable(map: &ClientMap) -> Result<(), Refusal> {
         .fold(refusal, |refusal, place| refusal.at(place.clone())))
 }
 
-/// Whether a name fits a pattern in which `*` stands for any text.
+/// Whether a name matches a pattern in which `*` stands for any text.
 fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else {

@@ -1,13 +1,13 @@
-//! The patch format of Codex: which files a patch touches, and what it puts there.
+//! Codex's patch format: which files a patch touches, and what it writes there.
 
 use super::shell::{lex, program};
 
 /// One file of a patch.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Touched {
-    /// The file.
+    /// The file's path.
     pub(super) path: String,
-    /// `add`, `update`, `delete` or `move`: the target of a renamed file.
+    /// `add`, `update`, `delete`, or `move` for the target of a rename.
     pub(super) change: &'static str,
     /// The lines it adds.
     pub(super) content: String,
@@ -27,11 +27,11 @@ const FILES: [(&str, &str); 4] = [
 pub struct Inline {
     /// The patch.
     pub patch: String,
-    /// The folder that is entered before.
+    /// The folder that the command enters first.
     pub folder: Option<String>,
 }
 
-/// The patch that a command would have Codex apply: `apply_patch` with its text, as Codex reads it.
+/// The patch that a command makes Codex apply: `apply_patch` with its text, as Codex parses it.
 #[must_use]
 pub fn inline(command: &str) -> Option<Inline> {
     inline_in(command, 0)
@@ -67,7 +67,8 @@ fn inline_in(command: &str, depth: usize) -> Option<Inline> {
     None
 }
 
-/// Every file that a patch touches. A line that could name a file and is not understood is an error: nothing may be passed over.
+/// Every file that a patch touches. A line that could name a file but does not parse is an error,
+/// so that no file is missed.
 pub(super) fn touched(patch: &str) -> Result<Vec<Touched>, String> {
     let mut lines = patch
         .lines()
@@ -106,7 +107,7 @@ pub(super) fn touched(patch: &str) -> Result<Vec<Touched>, String> {
             return Err(format!("`{line}` is not understood"));
         }
     }
-    // What a moved file gets is judged where it goes, too.
+    // The content of a moved file is judged at its target, too.
     for index in 1..files.len() {
         if files[index].change == "move" {
             let content = std::mem::take(&mut files[index].content);

@@ -1,15 +1,16 @@
-//! Where a path that a client was given really leads.
+//! Where a client's path really leads.
 
 use super::ClientToolCall;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// Links followed for one path; more is a circle.
+/// How many links are followed for one path; more means a cycle.
 const MAX_LINKS: usize = 40;
 
-/// The path without links and dots. What does not exist is kept as given, below the real place of what does.
-/// A circle of links is left where it began: nothing can be opened through it.
+/// The path without links and dots. The part that does not exist is kept as given, below the real
+/// path of the part that does. A cycle of links is left unresolved: nothing can be opened through
+/// it.
 pub(super) fn real(path: &Path) -> PathBuf {
     let mut ahead: VecDeque<OsString> = parts(path);
     let (mut real, mut links) = (PathBuf::from("/"), 0);
@@ -45,7 +46,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
 }
 
 impl ClientToolCall {
-    /// The real place of a path that is relative to `base`, or starts with `~`, or is a `file:` address.
+    /// The real path of a text that is relative to `base`, starts with `~`, or is a `file:` URL.
     pub(super) fn resolve(&self, text: &str, base: &Path) -> PathBuf {
         let text = text.strip_prefix("file://").unwrap_or(text);
         let from_home = text
@@ -57,7 +58,7 @@ impl ClientToolCall {
         }
     }
 
-    /// What hooks and policy see of a place: relative to the project where it is inside, `.` for the project itself.
+    /// The path that hooks and policy see: relative inside the project, `.` for the project itself.
     pub(super) fn shown(&self, real: &Path) -> String {
         match real.strip_prefix(self.jail.root()) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
@@ -66,7 +67,7 @@ impl ClientToolCall {
         }
     }
 
-    /// The folder the client's tools work in, without links.
+    /// The real path of the folder that the client's tools work in.
     pub(super) fn cwd(&self) -> PathBuf {
         real(&self.client.cwd)
     }

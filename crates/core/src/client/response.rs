@@ -1,9 +1,9 @@
-//! The result of a client's tool: its text for hooks, and other text in its place.
+//! The result of a client's tool: its text for hooks, and how to replace it.
 
 use crate::artifact::client::ClientTool;
 use serde_json::{Map, Value, json};
 
-/// Parts of a client's result that lead to the text that was replaced.
+/// Fields of a client's result that lead back to the replaced text.
 const LEADS_BACK: [&str; 4] = [
     "persistedOutputPath",
     "persistedOutputSize",
@@ -11,7 +11,7 @@ const LEADS_BACK: [&str; 4] = [
     "structuredContent",
 ];
 
-/// What the model would read of a result.
+/// The text of a result that the model would read.
 pub(crate) fn text(entry: &ClientTool, response: &Value) -> String {
     let found: Vec<String> = entry
         .result
@@ -27,7 +27,8 @@ pub(crate) fn text(entry: &ClientTool, response: &Value) -> String {
     }
 }
 
-/// The same result with other text, in the client's own form; `None` where that form has no place for it.
+/// The same result with other text, in the client's own form; `None` if that form has no place for
+/// it.
 pub(crate) fn instead(entry: &ClientTool, response: &Value, text: &str) -> Option<Value> {
     match response {
         Value::String(_) => Some(text.into()),
@@ -62,7 +63,8 @@ fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
         .filter(|value| value.is_string() || value.is_array())
 }
 
-/// Texts as they are, lists of them line by line, blocks of content by their text, anything else as JSON.
+/// Flattens a value: texts as they are, lists line by line, content blocks by their text, anything
+/// else as JSON.
 fn flat(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

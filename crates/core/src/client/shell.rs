@@ -1,4 +1,5 @@
-//! Shell commands, read with suspicion: what they name, what they would decide, and whether they only read.
+//! Reads shell commands with suspicion: the files they name, the decisions they would make, and
+//! whether they only read.
 
 mod expand;
 pub(super) mod git;
@@ -11,28 +12,29 @@ pub(super) use program::{Program, program};
 
 use lex::said;
 
-/// Programs that only read, as a refusal names them.
+/// Programs that only read, in the words of a refusal.
 pub(super) const READERS: &str = "cat, head, tail, ls, grep, rg, wc, stat, diff, find or git";
 
-/// Commands of harness that decide in a person's place, or change what a client obeys.
+/// Harness commands that decide in a person's place or change what a client obeys.
 pub(super) const DECIDING: [&str; 6] = ["approvals", "grants", "trust", "lock", "token", "install"];
-/// Options of harness that take the next word.
+/// Harness options that take the next word.
 const WITH_VALUE: [&str; 2] = ["--project", "--color"];
-/// Words of a command that are looked at.
+/// How many words of a command are examined.
 const MAX_WORDS: usize = 2000;
 
-/// A command as flat words: quotes and escapes taken away, so that neither hides a name; whatever separates words, separates.
+/// A command as flat words, without quotes and escapes, so that neither hides a name.
 pub(super) struct Command {
     segments: Vec<Vec<String>>,
     expands: bool,
 }
 
 impl Command {
-    /// Reads a command where these variables are known.
+    /// Reads a command with these known variables.
     pub(super) fn read(text: &str, variables: &Variables) -> Self {
         let expands = text.contains(['$', '`']);
         let text = text.replace("\\\n", "").replace("\\\r\n", "");
-        // Once as written, once with codes for characters written out, as `printf` and `$'...'` would, and once with what `echo` says.
+        // Read three versions: as written, with character codes decoded as `printf` and `$'...'`
+        // do, and with the output of `echo` filled in.
         let mut texts = vec![decode(&text), with_said(&text)];
         texts.retain(|other| *other != text);
         texts.insert(0, text);
@@ -56,7 +58,7 @@ impl Command {
                     .map(|(at, _)| (at + 1, word.len())),
             );
             parts.extend(word.match_indices([':', ',']).map(|(at, _)| (0, at)));
-            // An option of one letter with its value.
+            // An option of one letter with its value attached.
             let glued = word.strip_prefix('-').is_some_and(|rest| {
                 rest.len() > 1 && rest.starts_with(|c: char| c.is_ascii_alphabetic())
             });
@@ -108,7 +110,7 @@ impl Command {
                 }
             }
         }
-        // A name put together from variables: both halves are somewhere in the text.
+        // A name assembled from variables: both halves occur somewhere in the text.
         let all = || self.segments.iter().flatten();
         let deciding =
             all().find(|word| DECIDING.contains(&word.as_str()) && word.as_str() != "install")?;
@@ -117,7 +119,7 @@ impl Command {
     }
 }
 
-/// The words with variables and braces as far as the command says what becomes of them.
+/// Expands variables and braces as far as the command itself defines them.
 fn expanded(segments: Vec<Vec<String>>, mut variables: Variables) -> Vec<Vec<String>> {
     let mut expand = |words: Vec<String>| -> Vec<String> {
         let mut made = Vec::with_capacity(words.len());
@@ -130,7 +132,7 @@ fn expanded(segments: Vec<Vec<String>>, mut variables: Variables) -> Vec<Vec<Str
     segments.into_iter().map(&mut expand).collect()
 }
 
-/// The text with substitutions of `echo` and its like replaced by what they say.
+/// The text with substitutions of `echo` and similar commands replaced by their output.
 fn with_said(text: &str) -> String {
     let mut made = String::with_capacity(text.len());
     let mut rest = text;
@@ -180,7 +182,7 @@ fn flat(text: &str) -> Vec<Vec<String>> {
     segments
 }
 
-/// The text with `\x2e`, `\056` and `\u002e` written out.
+/// The text with `\x2e`, `\056` and `\u002e` decoded.
 fn decode(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
@@ -213,8 +215,8 @@ fn decode(text: &str) -> String {
     decoded
 }
 
-/// The folder before the first part of a path with wildcards or variables in it, and that part. A part of nothing else could be anything,
-/// and says nothing.
+/// The first part of a path that contains wildcards or variables, and the folder before it. `None`
+/// for a part of only wildcards, which could be anything.
 pub(super) fn wild_part(word: &str) -> Option<(&str, &str)> {
     let wild = |c: char| matches!(c, '*' | '?' | '[' | '$' | '{');
     let at = word.find(wild)?;
@@ -227,7 +229,7 @@ pub(super) fn wild_part(word: &str) -> Option<(&str, &str)> {
     says.then_some((&word[..start], part))
 }
 
-/// The folder before the first part of a path with wildcards in it, that part, and the rest.
+/// The first part of a path that contains wildcards, the folder before it, and the rest.
 pub(super) fn wildcard(word: &str) -> Option<(&str, &str, &str)> {
     let at = word.find(['*', '?', '['])?;
     let start = word[..at].rfind('/').map_or(0, |slash| slash + 1);
@@ -235,7 +237,7 @@ pub(super) fn wildcard(word: &str) -> Option<(&str, &str, &str)> {
     Some((&word[..start], &word[start..end], &word[end..]))
 }
 
-/// What stands for itself in a part with wildcards or variables, piece by piece.
+/// The literal pieces of a part with wildcards or variables.
 fn literals(pattern: &str) -> Vec<String> {
     let mut literals = Vec::new();
     let (mut literal, mut depth, mut chars) = (String::new(), 0_usize, pattern.chars().peekable());
@@ -262,7 +264,8 @@ fn literals(pattern: &str) -> Vec<String> {
     literals
 }
 
-/// Whether a part with wildcards or variables could stand for a name: its pieces are in the name, in their order.
+/// Whether a part with wildcards or variables could match a name: the name contains its pieces in
+/// order.
 pub(super) fn could_be(pattern: &str, name: &str) -> bool {
     let (literals, name) = (literals(pattern), name.to_lowercase());
     let mut rest = name.as_str();
@@ -278,14 +281,16 @@ pub(super) fn could_be(pattern: &str, name: &str) -> bool {
     literals.last().is_some_and(|last| name.ends_with(last))
 }
 
-/// Whether a whole command plainly reads: a short list of programs, one after the other, with nothing that could do more.
+/// Whether a whole command clearly only reads: programs from a short list, one after the other,
+/// with nothing that could do more.
 pub(super) fn is_plain_read(text: &str) -> bool {
     segments(text).is_some_and(|segments| segments.iter().all(|words| reads(words)))
 }
 
-/// The words of each program of a command; `None` when it has redirection, substitution or anything else that is not words.
+/// The words of each program of a command; `None` if it contains redirection, substitution or
+/// anything else but words.
 fn segments(text: &str) -> Option<Vec<Vec<String>>> {
-    // Taken away first: the only redirections that cannot change a file.
+    // Remove the only redirections that cannot change a file.
     let text = text.replace("2>/dev/null", " ").replace("2>&1", " ");
     let (mut segments, mut word, mut chars) =
         (vec![Vec::new()], None::<String>, text.chars().peekable());
@@ -372,7 +377,8 @@ fn reads(words: &[String]) -> bool {
     }
 }
 
-/// Whether a git command leaves the working tree and its settings alone. What is added or committed was written before.
+/// Whether a git command leaves the working tree and its settings alone. `add` and `commit` only
+/// record what was written before.
 fn reads_git(args: &[String]) -> bool {
     let mut rest = args.iter().skip_while(|word| word.as_str() == "--no-pager");
     let known = [

@@ -1,4 +1,4 @@
-//! A client's arguments as hooks and policy see them, and back.
+//! Translates a client's arguments to those that hooks and policy see, and back.
 
 use super::ClientToolCall;
 use super::patch::touched;
@@ -11,7 +11,7 @@ use std::path::Path;
 pub(crate) type Part = Map<String, Value>;
 
 impl ClientToolCall {
-    /// What is judged of one call: usually one part; several for a call that touches several files.
+    /// The parts of one call to judge: usually one; several if the call touches several files.
     pub(crate) fn parts(&self, input: &Map<String, Value>) -> Result<Vec<Part>, Refusal> {
         let mut whole = self.renamed(input)?;
         match self.entry.split {
@@ -62,12 +62,13 @@ impl ClientToolCall {
         }
     }
 
-    /// The arguments with paths as hooks see them, after a hook changed them: what is relative is so to the project now.
+    /// Normalises paths after a hook changed the arguments: relative paths are now relative to the
+    /// project.
     pub(crate) fn normalised(&self, part: Part) -> Result<Part, Refusal> {
         self.placed(part, self.project())
     }
 
-    /// The client's arguments after hooks changed parts; `None` when nothing changed.
+    /// The client's arguments after hooks changed parts; `None` if nothing changed.
     pub(crate) fn rewritten(
         &self,
         input: &Map<String, Value>,
@@ -125,7 +126,7 @@ impl ClientToolCall {
             }
             match (after.get(key), target.get(native)) {
                 (None, _) => drop(target.remove(native)),
-                // A list of words was shown as one command, and one command cannot become a list again.
+                // A list of words was shown as one command, which cannot become a list again.
                 (Some(_), Some(Value::Array(_))) if self.entry.commands.contains(key) => {
                     return Err(self.unwritable(key));
                 }
@@ -160,7 +161,7 @@ impl ClientToolCall {
         Ok(part)
     }
 
-    /// Paths as the places they lead to, commands as one text.
+    /// Replaces paths by their targets, and commands by one text.
     fn placed(&self, mut part: Part, base: &Path) -> Result<Part, Refusal> {
         for (key, value) in &mut part {
             if self.is_path(key) {
@@ -210,7 +211,7 @@ impl ClientToolCall {
     }
 }
 
-/// A word as a shell would have to read it.
+/// Quotes a word for a shell.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

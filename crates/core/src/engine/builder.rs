@@ -1,4 +1,4 @@
-//! What an engine is made of.
+//! Configures and loads an engine.
 
 use super::Engine;
 use super::error::Error;
@@ -25,17 +25,17 @@ use std::time::Duration;
 use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::process::{WorkerProcess, WorkerProgram};
 
-/// How long one call may take when neither it nor its tool says.
+/// How long a call may take if neither the call nor its tool sets a limit.
 const DEFAULT_BUDGET: Duration = Duration::from_secs(300);
 
-/// What an engine is made of. `State` is what the host's Rust tools share, `Ctx` what each run gives them.
+/// Configures an engine. The host's Rust tools share `State`, and each run gives them a `Ctx`.
 pub struct EngineBuilder<State = (), Ctx = ()> {
     state: Arc<State>,
     context: PhantomData<fn(Ctx)>,
-    /// What the engine will be made of; the parts below are put into it when it is loaded.
+    /// The engine's base; loading adds the fields below to it.
     base: EngineBase,
     host: HostParts,
-    /// The first thing the host registered that cannot be used.
+    /// The first registration that failed; [`EngineBuilder::load`] returns it.
     unfit: Option<RegisterError>,
     workspace: Option<PathBuf>,
     sinks: Vec<Arc<dyn Sink>>,
@@ -55,12 +55,13 @@ impl<State, Ctx> fmt::Debug for EngineBuilder<State, Ctx> {
 }
 
 impl EngineBuilder {
-    /// An engine for the project in this folder.
+    /// Configures an engine for the project in this folder.
     pub fn new(project: impl AsRef<Path>) -> Self {
         Self::with_project(Some(project.as_ref().to_owned()))
     }
 
-    /// An engine without a project: only the tools of its host, under the rules of its layers and of [`EngineBuilder::root`].
+    /// Configures an engine without a project: it has only the host's tools, under the rules of its
+    /// layers and of [`EngineBuilder::root`].
     #[must_use]
     pub fn without_project() -> Self {
         Self::with_project(None)
@@ -131,27 +132,29 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         }
     }
 
-    /// What the Rust tools that are registered from here on share.
+    /// Sets the state shared by the Rust tools registered after this call.
     #[must_use]
     pub fn state<Other>(self, state: Other) -> EngineBuilder<Other, Ctx> {
         self.retyped(Arc::new(state))
     }
 
-    /// The type of what each run gives to the Rust tools that are registered from here on.
+    /// Sets the type of the context that each run gives to the Rust tools registered after this
+    /// call.
     #[must_use]
     pub fn context<Other>(self) -> EngineBuilder<State, Other> {
         let state = Arc::clone(&self.state);
         self.retyped(state)
     }
 
-    /// The text of a root file, `harness.md`, for a host without a project: its rules, limits and prompt.
+    /// Sets the text of the root file, `harness.md`, for a host without a project: its rules,
+    /// limits and prompt.
     #[must_use]
     pub fn root(mut self, text: impl Into<String>) -> Self {
         self.base.root = Some(text.into());
         self
     }
 
-    /// Registers a tool. What is wrong with it is the error of [`EngineBuilder::load`].
+    /// Registers a tool. [`EngineBuilder::load`] returns an error if the tool is invalid.
     #[must_use]
     pub fn tool<T>(mut self, tool: T) -> Self
     where
@@ -165,7 +168,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         self
     }
 
-    /// Adds a link to the chain that judges calls and sees results.
+    /// Adds middleware to the chain that judges calls and sees results.
     #[must_use]
     pub fn middleware(mut self, middleware: impl Middleware) -> Self {
         let added = self.host.add_middleware(middleware);
@@ -181,14 +184,15 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         self
     }
 
-    /// For which tools arguments are repaired before they are validated: text that holds JSON, code fences, one wrapper. For none unless said.
+    /// Chooses the tools whose arguments are repaired before validation: text that holds JSON, code
+    /// fences, one wrapper. Off by default.
     #[must_use]
     pub fn repair(mut self, repair: Repair) -> Self {
         self.host.repair = repair;
         self
     }
 
-    /// Gives a value for [`crate::tool::Inject::Host`] of this name, for each call.
+    /// Provides a value for each [`crate::tool::Inject::Host`] with this name, once per call.
     #[must_use]
     pub fn inject<F>(mut self, name: impl Into<String>, value: F) -> Self
     where
@@ -198,14 +202,15 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         self
     }
 
-    /// How many calls run at once, of all tools together; without this as many as are made.
+    /// Limits how many calls run at once, over all tools. Unlimited by default.
     #[must_use]
     pub fn max_concurrency(mut self, calls: usize) -> Self {
         self.max_concurrency = Some(calls);
         self
     }
 
-    /// A file above the project, whether it is there or not: its rules count beside the project's, and its bounds hold for it.
+    /// Adds a file above the project, which need not exist. Its rules apply beside the project's,
+    /// and its bounds restrict the project.
     #[must_use]
     pub fn layer(mut self, authority: Authority, file: impl AsRef<Path>) -> Self {
         self.base.layers.push((authority, file.as_ref().to_owned()));
@@ -213,49 +218,51 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         self
     }
 
-    /// Where the program runs: a home whose toolchains processes may read, and variables. Nothing unless said.
+    /// Describes where the program runs: a home whose toolchains processes may read, and variables.
+    /// Empty by default.
     #[must_use]
     pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
         self.base.surroundings = surroundings;
         self
     }
 
-    /// What answers commands and requests; this machine unless said.
+    /// Sets what runs commands and sends requests. This machine by default.
     #[must_use]
     pub fn outside(mut self, outside: Arc<dyn Outside>) -> Self {
         self.base.outside = outside;
         self
     }
 
-    /// A secret that tools may have by `inject`, instead of whatever a file says about that name. Its value never leaves: see [`crate::redact::Redactor`].
+    /// Sets a secret that tools may receive by `inject`; it overrides what files say about that
+    /// name. Its value never leaves: see [`crate::redact::Redactor`].
     #[must_use]
     pub fn secret(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.secrets.insert(name.into(), value.into());
         self
     }
 
-    /// Where long results and other artifacts are kept; in memory unless said.
+    /// Sets where long results and other artifacts are kept. In memory by default.
     #[must_use]
     pub fn blobs_in(mut self, store: Arc<dyn BlobStore>) -> Self {
         self.base.blobs = store;
         self
     }
 
-    /// The folder tools may touch; the project's own unless said.
+    /// Sets the folder that tools may touch. The project's folder by default.
     #[must_use]
     pub fn workspace(mut self, workspace: impl AsRef<Path>) -> Self {
         self.workspace = Some(workspace.as_ref().to_owned());
         self
     }
 
-    /// Where `env` reads from, and what it may; nothing unless said.
+    /// Sets which environment variables `env` may read, and from where. None by default.
     #[must_use]
     pub fn environment(mut self, read: Environment) -> Self {
         self.base.environment = read;
         self
     }
 
-    /// Adds something that takes events. It says itself how they come to it: see [`crate::event::Delivery`].
+    /// Adds an event sink. The sink chooses its [`crate::event::Delivery`].
     #[must_use]
     pub fn sink(mut self, sink: Arc<dyn Sink>) -> Self {
         self.sinks.push(sink);
@@ -273,57 +280,59 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         self
     }
 
-    /// The program that serves as script worker; what `run_if_worker` announced unless said.
+    /// Sets the program that serves as script worker. By default the one that `run_if_worker`
+    /// announced.
     #[must_use]
     pub fn worker(mut self, program: WorkerProgram) -> Self {
         self.worker = Some(program);
         self
     }
 
-    /// A worker that is starting already; hooks get it.
+    /// Passes a worker that is already starting; hooks use it.
     #[must_use]
     pub fn first_worker(mut self, process: WorkerProcess) -> Self {
         self.first_worker = Some(process);
         self
     }
 
-    /// How many scripts run at once; the number of processors unless said.
+    /// Limits how many scripts run at once. The number of processors by default.
     #[must_use]
     pub fn places(mut self, places: usize) -> Self {
         self.places = Some(places.max(1));
         self
     }
 
-    /// How long one call may take when neither it nor its tool says.
+    /// Sets how long a call may take if neither the call nor its tool sets a limit.
     #[must_use]
     pub fn budget(mut self, budget: Duration) -> Self {
         self.base.budget = budget;
         self
     }
 
-    /// Reads only what judges calls: enough for [`Engine::judge`] and [`Engine::observe`], and no tool can be called.
+    /// Loads only what judges calls: [`Engine::judge`] and [`Engine::observe`] work, and no tool
+    /// can be called.
     #[must_use]
     pub fn policy_only(mut self) -> Self {
         self.base.extent = Extent::Policy;
         self
     }
 
-    /// Where the events of calls are recorded; nowhere unless said. See [`Record`].
+    /// Sets where the events of calls are recorded. Nowhere by default. See [`Record`].
     #[must_use]
     pub fn record(mut self, record: Arc<dyn Record>) -> Self {
         self.base.record = Some(record);
         self
     }
 
-    /// Reads and checks the project. What is wrong with its files is in [`Engine::diagnostics`],
-    /// never an error here.
+    /// Reads and checks the project. Problems in its files are in [`Engine::diagnostics`], never an
+    /// error here.
     pub async fn load(self) -> Result<Engine<Ctx>, Error> {
         let base = self.base()?;
         let shared = base.load(base.files().artifacts(), None).await?;
         Ok(Engine::of(shared))
     }
 
-    /// Puts the parts together.
+    /// Builds the base from the configured parts.
     pub(super) fn base(self) -> Result<EngineBase, Error> {
         let mut base = self.base;
         let is_absent = |project: &&PathBuf| is_project(project).is_ok_and(|found| !found);
@@ -338,8 +347,8 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
             Extent::Whole => std::thread::available_parallelism()
                 .map_or(2, usize::from)
                 .clamp(2, 64),
-            // One decision needs one hook worker, and asking the system how many it could have
-            // takes time.
+            // One decision needs one hook worker, and asking the system for the number of
+            // processors takes time.
             Extent::Policy => 1,
         });
         let workspace = self.workspace.as_ref().or(base.project.as_ref());

@@ -1,4 +1,4 @@
-//! The harness is broken, or was used wrongly. Never about an artifact or a call.
+//! Errors for a broken or misused harness, never for a faulty artifact or call.
 
 use crate::tool::RegisterError;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub enum Error {
     /// The root file is broken; everything but reports stops.
     #[error("{0}")]
     RootBroken(String),
-    /// Something kept hold of the project while it was being loaded.
+    /// Something still held the project while it was loading.
     #[error("the project was in use while it was being loaded")]
     Loading,
     /// No mode has this name.
@@ -25,7 +25,7 @@ pub enum Error {
     /// A Rust tool cannot be registered.
     #[error(transparent)]
     Register(#[from] RegisterError),
-    /// A body was registered for a name twice, or for a name that cannot be offered.
+    /// A body was registered twice for a name, or for a name that cannot be offered.
     #[error("{0}")]
     Body(String),
 }

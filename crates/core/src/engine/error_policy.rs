@@ -1,19 +1,19 @@
-//! What a loop does about failures, as data: by code, or else by class.
+//! How a loop reacts to failures, as data: by code, else by class.
 
 use crate::refusal::{Class, Code, Refusal};
 use serde_json::{Map, Value, json};
 
-/// What a loop does about a failure.
+/// How a loop reacts to a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
-    /// The model reads what was wrong, and the run goes on.
+    /// The model reads the failure, and the run continues.
     Tell,
     /// The run ends.
     Stop,
 }
 
 impl Reaction {
-    /// The word for it.
+    /// The reaction as a word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Reaction {
     }
 }
 
-/// What a loop does about each failure.
+/// How a loop reacts to each failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorPolicy {
     by_code: Vec<(Code, Reaction)>,
@@ -37,16 +37,17 @@ pub struct ErrorPolicy {
 }
 
 impl Default for ErrorPolicy {
-    /// A model is told of everything that it could mend or go around. What it cannot, and what is not wanted any more, ends the run.
+    /// The model is told about every failure that it could fix or work around. Any other failure,
+    /// and a cancellation, ends the run.
     fn default() -> Self {
         Self {
             by_code: vec![
                 (Code::Cancelled, Reaction::Stop),
-                // Another tool may do.
+                // The model can use another tool.
                 (Code::NoBody, Reaction::Tell),
                 (Code::Unsupported, Reaction::Tell),
                 (Code::SecretMissing, Reaction::Tell),
-                // The tool's own word for how bad it is.
+                // The tool chose the class itself, so the class does not decide.
                 (Code::Failed, Reaction::Tell),
             ],
             by_class: [
@@ -59,7 +60,7 @@ impl Default for ErrorPolicy {
 }
 
 impl ErrorPolicy {
-    /// Another reaction to a code.
+    /// Sets the reaction to a code.
     #[must_use]
     pub fn code(mut self, code: Code, reaction: Reaction) -> Self {
         self.by_code.retain(|(known, _)| *known != code);
@@ -67,8 +68,9 @@ impl ErrorPolicy {
         self
     }
 
-    /// Another reaction to a class, where no code says otherwise. Of `tool.failed`, a tool's own failures, the default says that a model is told,
-    /// whatever class they have; a tool that ends the run says so by [`ToolError::control`](crate::ToolError::control).
+    /// Sets the reaction to a class, for codes without a reaction of their own. By default the
+    /// model is told about `tool.failed`, a tool's own failure, whatever its class; a tool ends the
+    /// run with [`ToolError::control`](crate::ToolError::control).
     #[must_use]
     pub fn class(mut self, class: Class, reaction: Reaction) -> Self {
         self.by_class
@@ -78,7 +80,7 @@ impl ErrorPolicy {
         self
     }
 
-    /// What to do about a failure.
+    /// The reaction to a failure.
     #[must_use]
     pub fn reaction(&self, refusal: &Refusal) -> Reaction {
         let of_code = self
@@ -110,7 +112,7 @@ impl ErrorPolicy {
         Value::Object(codes.chain(classes).collect::<Map<_, _>>())
     }
 
-    /// Reads what differs from the default; the error names what it is not.
+    /// Reads the differences from the default; the error names the invalid entry.
     pub fn from_json(value: &Value) -> Result<Self, String> {
         let mut policy = Self::default();
         for (key, word) in value.as_object().ok_or("an error policy is an object")? {

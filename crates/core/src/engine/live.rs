@@ -12,28 +12,28 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::Mutex;
 
-/// The current version of a project. Calls in flight finish on the version they began with; sessions, stores and workers
-/// are shared by all versions.
+/// The current version of a project. Running calls finish on the version they started with; all
+/// versions share sessions, stores and workers.
 pub struct Live {
     base: EngineBase,
     current: RwLock<(Engine, Stamp)>,
-    /// The text of each file as it was last loaded without an error.
+    /// The text of each file when it last loaded without an error.
     good: Mutex<HashMap<String, Vec<u8>>>,
 }
 
-/// What came of looking at the files again.
+/// The outcome of reading the files again.
 #[derive(Debug)]
 pub struct Reload {
     /// The version that serves from now on.
     pub engine: Engine,
-    /// Files that broke: their last good version stays in use.
+    /// Broken files whose last good version stays in use.
     pub kept: Vec<String>,
-    /// What is wrong with the files as they are on disk.
+    /// What is wrong with the files on disk.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Live {
-    /// Loads a project, broken or not, as [`EngineBuilder::load`] does.
+    /// Loads a project, broken or not, like [`EngineBuilder::load`].
     pub async fn load(builder: EngineBuilder) -> Result<Self, Error> {
         let base = builder.base()?;
         let stamp = look(&base);
@@ -57,7 +57,8 @@ impl Live {
             .clone()
     }
 
-    /// The stamp of the files just before this version was read: what is written meanwhile is a change.
+    /// The stamp of the files just before this version was read, so that a write during loading
+    /// counts as a change.
     #[must_use]
     pub fn stamp(&self) -> Stamp {
         self.current
@@ -67,19 +68,20 @@ impl Live {
             .clone()
     }
 
-    /// The stamp of the files as they are now, those above the project included.
+    /// The stamp of the files on disk now, including those above the project.
     #[must_use]
     pub fn look(&self) -> Stamp {
         look(&self.base)
     }
 
-    /// The project's folder; nothing where the host brings everything.
+    /// The project's folder; `None` without a project.
     #[must_use]
     pub fn project(&self) -> Option<&Path> {
         self.base.project.as_deref()
     }
 
-    /// Reads the files again. A file that broke is replaced by its last good version; one that is gone is gone.
+    /// Reads the files again. A broken file is replaced by its last good version; a deleted file is
+    /// dropped.
     pub async fn reload(&self) -> Result<Reload, Error> {
         let mut good = self.good.lock().await;
         let before = self.engine();
@@ -105,7 +107,7 @@ impl Live {
             }
         };
         let old = std::mem::replace(&mut *good, without_errors(&files, &engine));
-        // A file that is broken in both versions keeps its claim on the text that once was good.
+        // A file that is broken in both versions keeps its last good text.
         good.extend(old.into_iter().filter(|(path, _)| {
             files.readable().any(|(there, _)| there == path) && broken(&engine).contains(&**path)
         }));
@@ -134,11 +136,11 @@ fn look(base: &EngineBase) -> Stamp {
     files.and(base.layers.iter().map(|(_, path)| path.as_path()))
 }
 
-/// Puts the last good text in the place of each broken one, and says where.
+/// Replaces each broken text by its last good version, and returns the paths.
 fn keep_good(files: &mut Files, read: &Engine, good: &HashMap<String, Vec<u8>>) -> Vec<String> {
     let mut broken = broken(read);
     let mut kept = Vec::new();
-    // With two root files neither counts: the one that was good goes on, the other one broke the project.
+    // Two root files invalidate each other: keep the one that was good, and drop the new one.
     if read.stopped().is_some()
         && let Some(root) = files.root_in(good)
         && files.only_root(&root)
@@ -157,7 +159,7 @@ fn keep_good(files: &mut Files, read: &Engine, good: &HashMap<String, Vec<u8>>) 
     kept
 }
 
-/// The files that hold something unusable.
+/// The files that contain an unusable artifact.
 fn broken(engine: &Engine) -> BTreeSet<Arc<str>> {
     let errors = engine
         .diagnostics()

@@ -1,4 +1,4 @@
-//! Files to one version of a project.
+//! Builds one version of a project from its files.
 
 use crate::artifact::{Artifacts, Extent, Files, read_layer};
 use crate::call::{Arguments, Call};
@@ -19,7 +19,7 @@ use serde_json::json;
 use std::sync::{Arc, PoisonError};
 
 impl EngineBase {
-    /// The files as they are now.
+    /// Reads the files from disk.
     pub(super) fn files(&self) -> Files {
         match (&self.project, &self.root) {
             (Some(project), _) => Files::on_disk(project, self.extent),
@@ -28,7 +28,8 @@ impl EngineBase {
         }
     }
 
-    /// Checks the artifacts and makes of them what calls share. Limits on calls at once go on counting from the version before.
+    /// Checks the artifacts and builds what calls share. Concurrency limits keep counting from the
+    /// version before.
     pub(super) async fn load(
         &self,
         mut artifacts: Artifacts,
@@ -49,7 +50,7 @@ impl EngineBase {
                 .iter()
                 .any(|tool| tool.name == name && tool.script.is_none())
         };
-        // Later a tool's file may go, and its body waits for it to come back.
+        // On a reload a tool's file may be missing; its body then waits until the file returns.
         if before.is_none()
             && let Some(name) = self.host.bodies.keys().find(|name| !served(name))
         {
@@ -74,7 +75,8 @@ impl EngineBase {
         self.secrets
             .learn(&self.values, &catalogue.layers, surroundings);
         let mut catalogue = ask_artifact_hooks(self, catalogue).await?;
-        // Not a file of the project, so its policy about files is not asked.
+        // The reader is not a file of the project, so the project's policy about files does not
+        // apply.
         if self.extent == Extent::Whole {
             let redactor = Redactor::new(Arc::clone(&self.values), catalogue.redaction());
             catalogue.add_reader(&self.blobs, &redactor, limits.max_output_bytes);
@@ -82,7 +84,7 @@ impl EngineBase {
         Ok(Arc::new(Shared::new(self.clone(), catalogue)))
     }
 
-    /// Adds the host's tools to those of the files. A name belongs to one of them.
+    /// Adds the host's tools to those from files. Only one tool may have a name.
     fn add_tools(&self, artifacts: &mut Artifacts) -> Result<(), RegisterError> {
         let mut tools: Vec<_> = self.host.tools.values().map(HostTool::artifact).collect();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -97,7 +99,7 @@ impl EngineBase {
         Ok(())
     }
 
-    /// The facts of every script; only those that are new are looked at by workers.
+    /// The facts of every script. Workers read only the new scripts.
     async fn facts_of(&self, artifacts: &Artifacts) -> FactsBySource {
         let mut known =
             std::mem::take(&mut *self.facts.lock().unwrap_or_else(PoisonError::into_inner));
@@ -118,7 +120,7 @@ impl EngineBase {
     }
 }
 
-/// Policy about artifacts: what its hooks refuse is not offered.
+/// Asks the `artifact.load` hooks, and removes what they refuse.
 async fn ask_artifact_hooks(base: &EngineBase, catalogue: Catalogue) -> Result<Catalogue, Error> {
     let event = "artifact.load";
     if !catalogue.hooks().any(|hook| hook.listens_to(event))
@@ -128,7 +130,7 @@ async fn ask_artifact_hooks(base: &EngineBase, catalogue: Catalogue) -> Result<C
     }
     let shared = Arc::new(Shared::new(base.clone(), catalogue));
     let (tools, hooks) = refused_artifacts(&shared).await;
-    // Nothing else holds this version yet, so it can be taken apart.
+    // Nothing else holds this version yet, so it can be unwrapped.
     let shared = Arc::into_inner(shared).ok_or(Error::Loading)?;
     let catalogue = shared.into_catalogue().ok_or(Error::Loading)?;
     Ok(catalogue.refusing(tools, hooks))

@@ -45,8 +45,8 @@ use tool_harness_sandbox::plan::Plan;
 
 pub use crate::run::{Explanation, HookReport, StageOutcome, StageReport};
 
-/// A loaded project, and the tools of its host. Cheap to clone; every clone is the same engine. `Ctx` is what each run of the host gives
-/// its Rust tools; most give nothing.
+/// A loaded project with its host's tools. Cheap to clone; all clones are the same engine. `Ctx` is
+/// the context that each run gives the host's Rust tools; most hosts need none.
 pub struct Engine<Ctx = ()> {
     pub(crate) shared: Arc<Shared>,
     pub(crate) context: PhantomData<fn(Ctx)>,
@@ -79,7 +79,7 @@ impl<Ctx> fmt::Debug for Engine<Ctx> {
 }
 
 impl Engine {
-    /// Loads the project in this folder with every default.
+    /// Loads the project in this folder with the default settings.
     pub async fn load(project: impl AsRef<Path>) -> Result<Self, Error> {
         EngineBuilder::new(project).load().await
     }
@@ -103,13 +103,13 @@ impl<Ctx> Engine<Ctx> {
         self.shared.catalogue.stopped.as_ref()
     }
 
-    /// What is loaded.
+    /// The catalogue of everything loaded.
     #[must_use]
     pub fn catalogue(&self) -> &Catalogue {
         &self.shared.catalogue
     }
 
-    /// What a mode makes of the catalogue: its rules, its sandbox policy, its chains.
+    /// A mode's view of the catalogue: its rules, its sandbox policy, its chains.
     pub fn view(&self, mode: &str) -> Result<&View, Error> {
         let view = self.shared.view(mode);
         view.map(Arc::as_ref)
@@ -130,7 +130,8 @@ impl<Ctx> Engine<Ctx> {
         Ok(self.view(mode)?.offered())
     }
 
-    /// What is wrong with the tools that are offered, with their policy and with the texts a model reads. Every door asks before it offers.
+    /// Checks the offered tools, their policy and the texts that a model reads. Every door calls
+    /// this before it offers tools.
     #[must_use]
     pub fn check_surface(&self) -> Report {
         let found = surface::check(&Surface::of_view(self.default_view())).diagnostics;
@@ -140,8 +141,8 @@ impl<Ctx> Engine<Ctx> {
         }
     }
 
-    /// Everything wrong with the project and with its surface, in file order, as its `checks` say. Of a broken root file's surface nothing
-    /// can be said.
+    /// Everything wrong with the project and its surface, in file order, filtered by the project's
+    /// `checks`. With a broken root file the surface is not checked.
     #[must_use]
     pub fn report(&self) -> Vec<Diagnostic> {
         let mut all = self.diagnostics().to_vec();
@@ -180,13 +181,14 @@ impl<Ctx> Engine<Ctx> {
         )
     }
 
-    /// Judges a call that a client is about to run itself, by the same rules and hooks as any other.
+    /// Judges a call that a client is about to run itself, by the same rules and hooks as any other
+    /// call.
     pub async fn judge(&self, call: Call, client: &Client) -> Judgement {
         run::judge(&self.shared, call, client).await
     }
 
-    /// The arguments of such a call, once it was judged, with its commands inside the sandbox: where the map of the client's tools says
-    /// `contain: true`, and else nothing.
+    /// Rewrites the arguments of such a call, once judged, so that its commands run inside the
+    /// sandbox. `None` unless the map of the client's tools says `contain: true`.
     pub fn contain(
         &self,
         call: &Call,
@@ -195,17 +197,19 @@ impl<Ctx> Engine<Ctx> {
         run::contain(&self.shared, call, client)
     }
 
-    /// Shows the hooks what such a call came to, and says what the model may read of it.
+    /// Shows the hooks the outcome of such a call, and decides what the model may read of it.
     pub async fn observe(&self, call: Call, client: &Client, outcome: &Outcome) -> Observation {
         run::observe(&self.shared, call, client, outcome).await
     }
 
-    /// What would become of a call. Hooks run; what they write is discarded; nothing is executed.
+    /// Explains what would happen to a call. Hooks run and their writes are discarded; the tool
+    /// does not run.
     pub async fn explain(&self, call: Call) -> Explanation {
         run::explain(&self.shared, call).await
     }
 
-    /// What the processes of a tool may touch; of the project, without one. `None` when no tool has that name.
+    /// What the processes of a tool, or of the project if `tool` is `None`, may touch. `None` if no
+    /// tool has that name.
     #[must_use]
     pub fn plan(&self, tool: Option<&str>) -> Option<Plan> {
         let view = self.default_view();
@@ -225,13 +229,14 @@ impl<Ctx> Engine<Ctx> {
         Some(plan::plan(site, &tool.narrowing(), tool.limits, deadline))
     }
 
-    /// What answers the commands and requests of this engine's calls.
+    /// What runs the commands and sends the requests of this engine's calls.
     #[must_use]
     pub fn outside(&self) -> &Arc<dyn Outside> {
         &self.shared.outside
     }
 
-    /// Waits until every sink has taken the events so far, and no longer than this; says whether they have.
+    /// Waits at most this long until every sink has taken the events so far; returns whether they
+    /// have.
     pub async fn flush(&self, at_most: Duration) -> bool {
         let is_done = || self.shared.listeners.iter().all(Listener::is_done);
         let waiting = async {
@@ -242,7 +247,8 @@ impl<Ctx> Engine<Ctx> {
         tokio::time::timeout(at_most, waiting).await.is_ok()
     }
 
-    /// How many events sinks have missed, because they were too slow or panicked, or because a tool raised them after the end of its call.
+    /// How many events the sinks missed: because a sink was too slow or panicked, or because a tool
+    /// raised them after its call ended.
     #[must_use]
     pub fn missed_events(&self) -> u64 {
         self.shared.in_flight.late.load(Ordering::Relaxed)
@@ -254,7 +260,8 @@ impl<Ctx> Engine<Ctx> {
                 .sum::<u64>()
     }
 
-    /// What a session keeps: long results, and whatever its tools, its client or the host put there. Handles of other sessions are unknown to it.
+    /// The artifacts of a session: long results, and what its tools, its client or the host stored.
+    /// Handles of other sessions are unknown to it.
     #[must_use]
     pub fn blobs(&self, session_id: &str) -> SessionBlobs {
         SessionBlobs::new(
@@ -265,19 +272,20 @@ impl<Ctx> Engine<Ctx> {
         )
     }
 
-    /// The file in which a person finds an artifact, where there is one.
+    /// The file that holds an artifact, if it is stored in a file.
     #[must_use]
     pub fn blob_file(&self, artifact: &ArtifactRef) -> Option<PathBuf> {
         crate::isolate::caught(|| self.shared.blobs.file(artifact)).flatten()
     }
 
-    /// Takes secrets out of what a host itself writes or sends. Results and events have been through it.
+    /// Redacts secrets from what a host itself writes or sends. Results and events are already
+    /// redacted.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
         &self.shared.redactor
     }
 
-    /// The same artifacts over another workspace, with stores and an outside of its own, and with
+    /// The same artifacts over another workspace, with separate stores, a separate outside and
     /// stand-ins for secrets.
     pub fn rehearsing(
         &self,
@@ -290,12 +298,12 @@ impl<Ctx> Engine<Ctx> {
         Ok(Self::of(Arc::new(shared)))
     }
 
-    /// The same artifacts over another workspace, with stores of its own.
+    /// The same artifacts over another workspace, with separate stores.
     pub fn with_workspace(&self, workspace: impl AsRef<Path>) -> Result<Self, Error> {
         Ok(Self::of(Arc::new(self.shared.over(open(workspace)?))))
     }
 
-    /// What one hook says to one payload; `None` when no hook has that name.
+    /// Runs one hook on one payload; `None` if no hook has that name.
     pub async fn run_hook(&self, name: &str, event: &str, payload: Value) -> Option<HookReport> {
         let hook = self
             .default_view()
@@ -335,13 +343,13 @@ impl<Ctx> Engine<Ctx> {
         })
     }
 
-    /// Workers in use and workers waiting, for reports and tests.
+    /// The number of busy and of idle workers, for reports and tests.
     #[must_use]
     pub fn workers(&self) -> (usize, usize) {
         self.shared.workers.census()
     }
 
-    /// Threads of tools that block whose call ended without them, and that have not ended yet.
+    /// How many threads of blocking tools are still running after their call ended.
     #[must_use]
     pub fn abandoned_threads(&self) -> usize {
         self.shared.in_flight.abandoned.load(Ordering::SeqCst)

@@ -1,4 +1,4 @@
-//! Runs and their turns: what a loop around a model uses.
+//! Runs and turns, for a loop around a model.
 
 use crate::call::TurnLimits;
 use crate::call::{Arguments, Call, CallCount, DEFAULT_MODE, Door, UserContext};
@@ -29,7 +29,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// One prompt to its end: its context, its limits, and what it may use.
+/// One prompt from start to end: its context, its limits and its tools.
 pub struct Run<Ctx = ()> {
     engine: Engine<Ctx>,
     context: UserContext,
@@ -41,29 +41,30 @@ pub struct Run<Ctx = ()> {
     most_in_turn: Option<u64>,
     at_once: Option<usize>,
     policy: Arc<ErrorPolicy>,
-    /// What it was narrowed to when it was made.
+    /// The tools that the run was narrowed to when it was created.
     offered: Option<Arc<HashSet<String>>>,
     cancel: CancellationToken,
-    /// From its first turn on: what is remembered of its session and of itself stays while the run is there.
+    /// The stores of the session and of the run. Set by the first turn and kept as long as the run
+    /// exists.
     held: OnceLock<(Arc<Session>, Arc<MemoryStore>)>,
 }
 
-/// Calls of one turn at once, unless the run says otherwise.
+/// How many calls of one turn run at once by default.
 const AT_ONCE: usize = 16;
 
-/// A call as a model asks for it.
+/// A call that a model asks for.
 #[derive(Clone, Debug)]
 pub struct ToolRequest {
     /// The id that the answer must carry.
     pub id: ToolCallId,
     /// The tool's name or alias.
     pub tool: String,
-    /// What was sent.
+    /// The arguments as sent.
     pub arguments: Arguments,
 }
 
 impl ToolRequest {
-    /// A request whose arguments are a value.
+    /// A request whose arguments are a JSON value.
     pub fn new(id: impl Into<ToolCallId>, tool: impl Into<String>, arguments: Value) -> Self {
         Self {
             id: id.into(),
@@ -74,7 +75,7 @@ impl ToolRequest {
 }
 
 impl<Ctx: Send + Sync + 'static> Engine<Ctx> {
-    /// Begins a run with its context, in a session of its own.
+    /// Starts a run with its context, in a new session.
     #[must_use]
     pub fn start(&self, context: Ctx) -> Run<Ctx> {
         Run {
@@ -96,7 +97,7 @@ impl<Ctx: Send + Sync + 'static> Engine<Ctx> {
 }
 
 impl<Ctx: Send + Sync + 'static> Run<Ctx> {
-    /// Makes it a run of this session.
+    /// Puts the run into this session.
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
         self.session_id = id.into();
@@ -104,7 +105,8 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         self
     }
 
-    /// Calls in the whole run; more are refused. It never widens a limit that is there, such as a parent's.
+    /// Limits the calls of the whole run; further calls are refused. It never widens an existing
+    /// limit, such as a parent's.
     #[must_use]
     pub fn max_calls(mut self, most: u64) -> Self {
         self.calls = Arc::new(CallCount {
@@ -115,14 +117,16 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         self
     }
 
-    /// Calls in each turn; more are refused. It never widens a limit that is there, such as a parent's.
+    /// Limits the calls of each turn; further calls are refused. It never widens an existing limit,
+    /// such as a parent's.
     #[must_use]
     pub fn max_calls_in_turn(mut self, most: u64) -> Self {
         self.most_in_turn = Some(self.most_in_turn.map_or(most, |there| there.min(most)));
         self
     }
 
-    /// Calls of one turn at once, of which there is at least one; more wait. It never widens a limit that is there, such as a parent's.
+    /// Limits how many calls of one turn run at once, at least one; the others wait. It never
+    /// widens an existing limit, such as a parent's.
     #[must_use]
     pub fn max_concurrency(mut self, at_once: usize) -> Self {
         self.at_once = Some(
@@ -133,24 +137,26 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         self
     }
 
-    /// What to do about failures.
+    /// Sets how the run reacts to failures.
     #[must_use]
     pub fn error_policy(mut self, policy: ErrorPolicy) -> Self {
         self.policy = Arc::new(policy);
         self
     }
 
-    /// Ends every call of the run, and of its children.
+    /// The token that cancels every call of the run and of its children.
     #[must_use]
     pub fn cancellation(&self) -> CancellationToken {
         self.cancel.clone()
     }
 
-    /// A run inside this one, in the same session: with no more tools than this one has, and within its limits.
+    /// Starts a run inside this one, in the same session, with a subset of this run's tools and
+    /// within its limits.
     #[must_use]
     pub fn child(&self, context: Ctx, offers: impl Fn(&OfferedTool) -> bool) -> Self {
         let surface = self.engine.shared.view_or_default(&self.mode).offered();
-        // As of its own latest turn: what middleware hides from a run, it hides from those inside it.
+        // As of this run's latest turn: middleware that hides a tool from a run also hides it from
+        // the run's children.
         let number = self.turns.load(Ordering::Relaxed).max(1);
         let mine = surface
             .tools
@@ -200,7 +206,8 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
     /// Writes an event that belongs to no call.
     fn record(&self, name: &str, fields: &dyn Fn() -> Map<String, Value>) {
         let event = EventRef::new(name, &self.session_id, None, fields);
-        // It has no time of its own, so that sinks which stand still are waited for as long as they are by anybody.
+        // The event has no deadline of its own, so it waits for stalled sinks as long as any event
+        // may.
         let until = Instant::now() + STILL;
         self.engine
             .shared
@@ -209,8 +216,8 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
             .for_each(|listener| listener.take(&event, until));
     }
 
-    /// Begins a turn: the tools it offers are those of the surface that the run may use and no middleware takes away. Calls of the turn
-    /// can use no others.
+    /// Starts a turn. It offers the tools of the surface that the run may use and that no
+    /// middleware removes; calls of the turn can use no other tool.
     pub fn turn(&self) -> Result<Turn<'_, Ctx>, Error> {
         let mut surface = self.engine.surface(&self.mode)?;
         self.held.get_or_init(|| {
@@ -263,14 +270,15 @@ pub struct Turn<'a, Ctx = ()> {
 }
 
 impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
-    /// The tools that a model is told about.
+    /// The tools that the model is told about.
     #[must_use]
     pub fn surface(&self) -> &Offered {
         &self.surface
     }
 
-    /// Runs the calls of the turn, as many at once as the run says. Results come in the order of the calls, and so do limits: where
-    /// three of five are allowed, the first three run.
+    /// Runs the calls of the turn, as many at once as the run allows. Results come in the order of
+    /// the calls, and limits count in that order: if three of five are allowed, the first three
+    /// run.
     pub async fn call(&self, requests: Vec<ToolRequest>) -> Turned {
         let shared = &self.run.engine.shared;
         let asked: Vec<(ToolCallId, String)> = requests
@@ -298,7 +306,8 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
             match running.join_next().await {
                 None => break,
                 Some(Ok((index, result))) => results[index] = Some(result),
-                // A call that does not come back has written its last event on its way out; its place says so below.
+                // A call whose task did not return already wrote its last event; the code below
+                // fills in its result.
                 Some(Err(_)) => {}
             }
         }
@@ -341,7 +350,7 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
     }
 }
 
-/// What the calls of a turn came to, in their order.
+/// The outcome of a turn's calls, in their order.
 #[derive(Debug)]
 pub struct Turned {
     /// The results.
@@ -349,17 +358,18 @@ pub struct Turned {
     policy: Arc<ErrorPolicy>,
 }
 
-/// Why a run does not go on.
+/// Why a run ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ended {
-    /// A tool or middleware said so.
+    /// A tool or middleware ended it.
     Control(Control),
-    /// Something failed for which the policy says so.
+    /// A failure at which the error policy stops the run.
     Failed(Box<Refusal>),
 }
 
 impl Turned {
-    /// The messages for the model, or why there are none: control flow never becomes one, and neither does what the policy stops at.
+    /// The messages for the model, or why the run ends. Neither control flow nor a failure that
+    /// stops the run becomes a message.
     pub fn messages(self) -> Result<Vec<ToolMessage>, Ended> {
         for refusal in self
             .results

@@ -1,7 +1,8 @@
-//! Who takes the events, and how: on the path, or from a queue by a thread of its own.
+//! Delivers events to sinks: on the path, or from a queue through a separate thread.
 //!
-//! A queue is bounded. A sink behind one can be as slow as it likes, wait for ever or panic: no call notices, unless the sink asked to be waited for,
-//! and then none waits beyond its own time, nor for a sink that stands still.
+//! A queue is bounded. A sink behind one may be slow, hang or panic without any call noticing,
+//! unless the sink asked calls to wait. Even then no call waits beyond its own deadline, or for a
+//! stalled sink.
 
 use super::{Delivery, Event, EventRef, Payloads, Sink, is_end};
 use crate::isolate::caught;
@@ -15,30 +16,33 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
-/// Events that wait for one sink.
+/// How many events may wait for one sink.
 const ROOM: usize = 1024;
-/// Ends of calls that wait beside them: they are not dropped for others.
+/// Extra room for the ends of calls, so that they are not dropped in favour of other events.
 const ROOM_FOR_ENDS: usize = 65_536;
-/// A sink that has taken nothing for so long is not waited for until it takes something again: it may wait for whoever waits for it.
+/// After this long without progress, calls no longer wait for a sink until it makes progress again:
+/// the sink may itself wait for the call that waits for it.
 pub(crate) const STILL: Duration = Duration::from_secs(5);
-/// How much longer than its call an end may wait, while its sink moves: as good as for ever.
+/// How much longer than its call an end may wait while its sink makes progress: effectively
+/// forever.
 const LONG: Duration = Duration::from_secs(365 * 86_400);
-/// How often, and how long each time, an idle thread looks again before it has to be woken: waking one costs more than an event.
+/// How many times an idle thread polls, and how long each time, before it sleeps: waking a thread
+/// costs more than an event.
 const LOOKS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A sink with the way to it.
+/// A sink and how events reach it.
 pub(crate) struct Listener {
     sink: Arc<dyn Sink>,
     queue: Option<Queue>,
     payloads: Payloads,
-    /// How often it panicked on the path.
+    /// How many times it panicked on the path.
     panicked: AtomicU64,
 }
 
 impl Listener {
     pub(crate) fn new(sink: Arc<dyn Sink>) -> Self {
-        // One that cannot say what it wants gets no payloads, and holds nobody up.
+        // A sink whose settings panic gets no payloads, and delays no call.
         let queue = match caught(|| sink.delivery()).unwrap_or(Delivery::Counting) {
             Delivery::OnThePath => None,
             overflow => Some(Queue::new(Arc::clone(&sink), overflow)),
@@ -52,12 +56,12 @@ impl Listener {
         }
     }
 
-    /// Whether it wants what goes in and comes out.
+    /// Whether it wants the payloads of calls.
     pub(crate) fn payloads(&self) -> Payloads {
         self.payloads
     }
 
-    /// Takes an event, or a place in the queue for it; who has to wait for one waits no longer than until then.
+    /// Delivers an event or queues it, waiting for room no longer than `until`.
     pub(crate) fn take(&self, event: &EventRef<'_>, until: Instant) {
         match &self.queue {
             Some(queue) => queue.put(event, until),
@@ -69,7 +73,7 @@ impl Listener {
         }
     }
 
-    /// Whether a call has to wait for it.
+    /// Whether a call has to wait for this sink.
     pub(crate) fn holds_up(&self, until: Instant) -> bool {
         self.queue.as_ref().is_some_and(|queue| {
             queue
@@ -78,12 +82,12 @@ impl Listener {
         })
     }
 
-    /// Waits for it without holding up a thread, which it may need itself.
+    /// Waits for room without blocking a thread, which the sink may need itself.
     pub(crate) async fn room(&self, until: Instant) {
         let Some(queue) = &self.queue else { return };
         loop {
             let mut emptied = pin!(queue.shared.room.notified());
-            // Whatever is taken from here on is heard of.
+            // Register before the check, so that no notification is missed.
             emptied.as_mut().enable();
             let Some(patience) = queue.patience(&mut queue.shared.lock(), ROOM, until) else {
                 return;
@@ -92,7 +96,7 @@ impl Listener {
         }
     }
 
-    /// Events that it did not take: dropped, or because it panicked.
+    /// How many events it missed because they were dropped or it panicked.
     pub(crate) fn missed(&self) -> u64 {
         self.panicked.load(Ordering::Relaxed)
             + self
@@ -101,7 +105,7 @@ impl Listener {
                 .map_or(0, |queue| queue.shared.lock().missed)
     }
 
-    /// Whether it has taken everything so far.
+    /// Whether it has taken every event so far.
     pub(crate) fn is_done(&self) -> bool {
         self.queue.as_ref().is_none_or(|queue| {
             let state = queue.shared.lock();
@@ -121,24 +125,25 @@ struct Waiting {
     state: Mutex<State>,
     filled: Condvar,
     emptied: Condvar,
-    /// The same for those who wait without a thread.
+    /// Like `emptied`, for async waiters.
     room: Notify,
-    /// Events that were passed on.
+    /// How many events were delivered.
     passed: AtomicU64,
 }
 
 struct State {
     events: VecDeque<Event>,
-    /// Since the last event that was passed on.
+    /// Since the last delivered event.
     dropped: u64,
     missed: u64,
     started: bool,
     asleep: bool,
     busy: bool,
     closed: bool,
-    /// How many were passed on when somebody last looked, and since when it is no more although there are some.
+    /// The delivered count at the last check, and since when it has not grown although events wait.
     moved: (u64, Instant),
-    /// The thread that passes events on. What it puts here itself nobody else could make room for.
+    /// The delivering thread. It must not wait for room in its own queue, because only it makes
+    /// room.
     thread: Option<thread::ThreadId>,
 }
 
@@ -181,7 +186,8 @@ impl Queue {
         }
     }
 
-    /// How long somebody who wants one of so many places has to wait for it at most; nothing for one who need not, or must not any more.
+    /// How long to wait at most for one of `most` places; `None` if there is room, or if waiting is
+    /// not allowed or no longer worthwhile.
     fn patience(&self, state: &mut State, most: usize, until: Instant) -> Option<Duration> {
         let is_sink = || state.thread == Some(thread::current().id());
         if self.overflow != Delivery::Waiting
@@ -203,7 +209,8 @@ impl Queue {
         let is_end = is_end(event.name);
         {
             let mut state = self.shared.lock();
-            // A call that starts waits as soon as it can do so without its thread, and until then its start is with the ends.
+            // A starting call waits later, where it can do so without blocking its thread. Until
+            // then its start event uses the room for ends.
             let waits_later =
                 event.name == "tool.started" && self.patience(&mut state, ROOM, until).is_some();
             let most = if is_end || waits_later {
@@ -211,7 +218,7 @@ impl Queue {
             } else {
                 ROOM
             };
-            // An end is not given up because the call has no time left.
+            // An end may wait even if its call has no time left.
             let until = if is_end {
                 until.checked_add(LONG).unwrap_or(until)
             } else {
@@ -231,11 +238,11 @@ impl Queue {
                 return;
             }
         }
-        // Its fields are made while nobody waits for the lock.
+        // Build the event's fields without holding the lock.
         let event = event.to_event();
         let mut state = self.shared.lock();
         if state.events.is_empty() && !state.busy {
-            // Until now there was nothing to pass on.
+            // The sink was idle until now, so it is not stalled.
             state.moved.1 = Instant::now();
         }
         state.events.push_back(event);
@@ -244,7 +251,7 @@ impl Queue {
         }
     }
 
-    /// Starts the thread when there is something to pass on for the first time.
+    /// Starts the thread for the first event.
     fn is_started(&self, state: &mut State) -> bool {
         if !state.started {
             let (shared, sink) = (Arc::clone(&self.shared), Arc::clone(&self.sink));
@@ -259,7 +266,8 @@ impl Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        // The thread passes on what is there, and ends. Nobody waits for it: it may be stuck in its sink.
+        // The thread delivers the remaining events and ends. Do not join it: it may be stuck in its
+        // sink.
         self.shared.lock().closed = true;
         self.shared.filled.notify_all();
         self.shared.emptied.notify_all();
@@ -267,7 +275,7 @@ impl Drop for Queue {
     }
 }
 
-/// Passes events on until the queue is closed and empty.
+/// Delivers events until the queue is closed and empty.
 fn pass_on(shared: &Waiting, sink: &dyn Sink) {
     shared.lock().thread = Some(thread::current().id());
     while let Some((events, dropped)) = next(shared) {
@@ -279,7 +287,7 @@ fn pass_on(shared: &Waiting, sink: &dyn Sink) {
     }
 }
 
-/// A sink that panics misses the event, and nothing else.
+/// Delivers one event. A sink that panics misses only that event.
 fn record(shared: &Waiting, sink: &dyn Sink, event: &Event) {
     if caught(|| sink.record(&event.as_it_happened())).is_none() {
         shared.lock().missed += 1;
@@ -287,7 +295,7 @@ fn record(shared: &Waiting, sink: &dyn Sink, event: &Event) {
     shared.passed.fetch_add(1, Ordering::Relaxed);
 }
 
-/// All that waits, and how much was dropped before it.
+/// All queued events, and how many were dropped before them.
 fn next(shared: &Waiting) -> Option<(VecDeque<Event>, u64)> {
     let mut looks = 0;
     let mut state = shared.lock();
@@ -322,7 +330,7 @@ fn next(shared: &Waiting) -> Option<(VecDeque<Event>, u64)> {
     Some(taken)
 }
 
-/// Tells a sink what it missed because it was slow.
+/// The event that tells a sink how many events it missed.
 fn notice(events: &VecDeque<Event>, dropped: u64) -> Event {
     let message =
         format!("{dropped} events were not passed on to this sink, which was too slow for them");
@@ -344,7 +352,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    /// A sink that goes on only when it is let.
+    /// A sink that continues only when the test lets it.
     struct Gate {
         let_on: Mutex<Receiver<()>>,
         names: Mutex<Vec<String>>,
@@ -387,13 +395,13 @@ mod tests {
         );
     }
 
-    /// Whether its sink has all that there was.
+    /// Whether the sink is busy with the only event it was given.
     fn is_at_work(listener: &Listener) -> bool {
         let state = listener.queue.as_ref().expect("a queue").shared.lock();
         state.busy && state.events.is_empty()
     }
 
-    /// A sink that is at its first event, and a full queue behind that.
+    /// A sink stuck at its first event, with a full queue behind it.
     fn full() -> (Sender<()>, Arc<Gate>, Listener) {
         let (open, gate, listener) = gate(Delivery::Waiting);
         send(&listener, "tool.progress");
@@ -432,7 +440,7 @@ mod tests {
             count("tool.started") as u64 + listener.missed(),
             3 * ROOM as u64
         );
-        // Once for each time the queue was full; its thread may have begun before the first was.
+        // One for each time the queue filled up; the thread may have started before the first time.
         assert!((1..=2).contains(&count("log")), "{}", count("log"));
     }
 
@@ -514,7 +522,7 @@ mod tests {
                 .iter()
                 .for_each(|name| send(&listener, name));
             wait_until(|| listener.is_done());
-            // The one that panicked holds the lock of its names no more, but left it in a bad state.
+            // The sink panicked while it held the lock of its names, and poisoned it.
             let names = gate.names.lock().unwrap_or_else(PoisonError::into_inner);
             assert_eq!(
                 (names.as_slice(), listener.missed()),

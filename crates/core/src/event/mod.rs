@@ -1,4 +1,4 @@
-//! What happened, as it happened.
+//! Events: what happened in a call, and who is told.
 
 mod listener;
 
@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
 use std::time::SystemTime;
 
-/// One event as it happens. Its fields are made when somebody looks at them, and once for all who do.
+/// One event as it happens. Its fields are built when a sink first reads them, and then shared.
 pub struct EventRef<'a> {
     /// `tool.started`, `hook.decided`, ...: one of [`EVENTS`] or `custom.*`.
     pub name: &'a str,
     /// The session.
     pub session_id: &'a str,
-    /// The call, where there is one.
+    /// The call, if the event belongs to one.
     pub call_id: Option<&'a str>,
     make: &'a dyn Fn() -> Map<String, Value>,
     made: OnceCell<Map<String, Value>>,
@@ -22,7 +22,7 @@ pub struct EventRef<'a> {
 }
 
 impl Event {
-    /// The event as it was when it happened, for a sink that takes it later.
+    /// The recorded event as a reference, for a sink that receives it later.
     pub(crate) fn as_it_happened(&self) -> EventRef<'_> {
         let made = OnceCell::from(self.fields.clone());
         let Self {
@@ -61,7 +61,7 @@ impl<'a> EventRef<'a> {
         }
     }
 
-    /// When: the clock is looked at for the first who asks.
+    /// When it happened; the clock is read on first use.
     #[must_use]
     pub fn time(&self) -> SystemTime {
         *self.time.get_or_init(SystemTime::now)
@@ -73,7 +73,7 @@ impl<'a> EventRef<'a> {
         self.made.get_or_init(self.make)
     }
 
-    /// The event, to be kept.
+    /// An owned copy of the event.
     #[must_use]
     pub fn to_event(&self) -> Event {
         Event {
@@ -91,11 +91,11 @@ impl<'a> EventRef<'a> {
 pub struct Event {
     /// `tool.started`, `hook.decided`, ...: one of [`EVENTS`] or `custom.*`.
     pub name: String,
-    /// When.
+    /// When it happened.
     pub time: SystemTime,
     /// The session.
     pub session_id: String,
-    /// The call, where there is one.
+    /// The call, if the event belongs to one.
     pub call_id: Option<String>,
     /// The event's own fields.
     pub fields: Map<String, Value>,
@@ -126,42 +126,45 @@ impl Event {
     }
 }
 
-/// Something that takes events. One that panics misses the event, and the call goes on.
+/// Takes events. A sink that panics misses the event, and the call continues.
 pub trait Sink: Send + Sync {
     /// Takes one event.
     fn record(&self, event: &EventRef<'_>);
 
-    /// How events come to it.
+    /// How events reach it.
     fn delivery(&self) -> Delivery;
 
-    /// Whether it wants what goes into calls and comes out of them; it does not unless it says so.
+    /// Whether it wants the payloads of calls. Left out by default.
     fn payloads(&self) -> Payloads {
         Payloads::LeftOut
     }
 }
 
-/// How events come to a sink.
+/// How events reach a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// On the path, while the call waits: for sinks that never wait themselves, such as counters.
+    /// On the path, while the call waits: for sinks that never block, such as counters.
     OnThePath,
-    /// By a thread of its own, from a queue of 1,024 events. When that is full, a call waits once it has started, as long as it has time, and holds
-    /// up nobody else. What it says later on waits for room with its thread, which may be the runtime's. Where the call's time ends first, or the
-    /// sink has taken nothing for five seconds, events are dropped and counted as with [`Self::Counting`], until there is room. The ends of calls
-    /// have room of their own, for 65,536, and none is dropped while the sink takes anything.
+    /// Through a separate thread, from a queue of 1,024 events. When the queue is full, a call
+    /// waits for room right after it starts, as long as it has time, without blocking a thread.
+    /// Later events of the call block its thread, which may be the runtime's. If the call's time
+    /// runs out or the sink takes nothing for five seconds, events are dropped and counted as with
+    /// [`Self::Counting`] until there is room. The ends of calls have separate room for 65,536, and
+    /// none is dropped while the sink makes progress.
     Waiting,
-    /// By a thread of its own, from the same queue. When that is full, events are dropped and counted, and the next that is taken is preceded by
-    /// a `log` that says how many. The ends of calls (`tool.completed`, `tool.failed`, `tool.rejected`) have room of their own, for 65,536.
+    /// Through a separate thread, from the same queue. When the queue is full, events are dropped
+    /// and counted, and a `log` event before the next delivered one says how many. The ends of
+    /// calls (`tool.completed`, `tool.failed`, `tool.rejected`) have separate room for 65,536.
     Counting,
 }
 
-/// Whether events carry payloads: the arguments of a call when it starts, what its model reads, its value or the words of its
-/// error when it ends; all without secrets.
+/// Whether events carry payloads: the arguments when a call starts; the model's text, the value or
+/// the error message when it ends. Secrets are always redacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payloads {
-    /// They do not.
+    /// Events carry no payloads.
     LeftOut,
-    /// They do.
+    /// Events carry payloads.
     Included,
 }
 
@@ -176,29 +179,29 @@ pub struct EventKind {
     pub name: &'static str,
     /// When it is written.
     pub doc: &'static str,
-    /// Fields and what they hold.
+    /// The fields and their meanings.
     pub fields: &'static [(&'static str, &'static str)],
 }
 
-/// The field in which a call's last event says where its time went.
+/// The field of a call's last event that says where its time went.
 const STAGES: (&str, &str) = (
     "stages_ms",
     "time by stage, for the stages it reached; `before` begins with the writing of `tool.started`",
 );
 
-/// The field in which it says how much of its result may not be shown.
+/// The field that counts what was redacted from the result.
 const REDACTED: (&str, &str) = (
     "redacted",
     "how often something was taken out of the result and of what the call kept, if anything was",
 );
 
-/// The field in which it says what was kept.
+/// The field that lists the stored artifacts.
 const ARTIFACTS: (&str, &str) = (
     "artifacts",
     "`id` and `digest` of each artifact of the result, if there are any",
 );
 
-/// What an end says to a sink that asks for payloads.
+/// The field that a sink with payloads gets at the end of a call.
 const RESULT: (&str, &str) = (
     "result",
     "`content` and `value` of the result, for a sink that asks for payloads",

@@ -1,11 +1,11 @@
-//! A model that makes the same call again and again is told so.
+//! Stops a model that repeats the same call.
 
 use super::{Decision, Judged, Middleware, Step};
 use crate::digest;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-/// Refuses a call that was made so often in its run with the same arguments.
+/// Refuses a call that its run already made too often with the same arguments.
 #[derive(Debug)]
 pub struct NoRepeats {
     most: u32,
@@ -18,11 +18,11 @@ struct Made {
     order: VecDeque<String>,
 }
 
-/// Calls that are remembered; the oldest are forgotten.
+/// How many calls are remembered; the oldest are forgotten.
 const MAX_REMEMBERED: usize = 10_000;
 
 impl NoRepeats {
-    /// The same call so often in a run, and not more.
+    /// Allows the same call this many times in a run.
     #[must_use]
     pub fn new(most: u32) -> Self {
         Self {

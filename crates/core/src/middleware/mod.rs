@@ -1,4 +1,4 @@
-//! Middleware: a host's own code in the chain of hooks, and around bodies.
+//! Middleware: the host's own code in the chain of hooks and around bodies.
 
 mod again;
 mod rate;
@@ -20,17 +20,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is inside a layer: the next one, or the body.
+/// The inside of a layer: the next layer or the body.
 pub struct Next<'a> {
     inside: &'a dyn Inside,
     arguments: Map<String, Value>,
     attempts: u32,
 }
 
-/// Runs what is inside a layer. The path implements it.
+/// Runs the inside of a layer. The path implements it.
 pub(crate) trait Inside: Send + Sync {
     fn run(&self, arguments: Map<String, Value>) -> Later<'_, Result<ToolOutput, ToolError>>;
-    /// Records that a layer runs it again.
+    /// Records that a layer runs the inside again.
     fn retried(&self, attempt: u32);
 }
 
@@ -43,19 +43,19 @@ impl<'a> Next<'a> {
         }
     }
 
-    /// The arguments of the call, with what is injected.
+    /// The arguments of the call, with the injected ones.
     #[must_use]
     pub fn arguments(&self) -> &Map<String, Value> {
         &self.arguments
     }
 
-    /// Runs it, and can do so again. The record has every time but the first as a retry.
+    /// Runs the inside; it can run again. The record shows every run after the first as a retry.
     pub async fn run(&mut self) -> Result<ToolOutput, ToolError> {
         self.count();
         self.inside.run(self.arguments.clone()).await
     }
 
-    /// Runs it for the last time, without copying the arguments.
+    /// Runs the inside for the last time, without copying the arguments.
     pub async fn finish(mut self) -> Result<ToolOutput, ToolError> {
         self.count();
         self.inside.run(self.arguments).await
@@ -69,13 +69,13 @@ impl<'a> Next<'a> {
     }
 }
 
-/// A link of the chain that judges calls and sees results. Hooks and middleware are one chain, by priority; calls run at once, so a
-/// middleware may be in several of them.
+/// A link of the chain that judges calls and sees results. Hooks and middleware form one chain, by
+/// priority. Calls run concurrently, so a middleware may run in several at once.
 pub trait Middleware: Send + Sync + 'static {
-    /// What events and refusals call it. Asked once, when it is added, as is its priority.
+    /// Its name in events and refusals. Read once, when it is added, like its priority.
     fn name(&self) -> &str;
 
-    /// Lower runs first; hooks have 100 unless they say otherwise.
+    /// Lower runs first; hooks have 100 by default.
     fn priority(&self) -> i64 {
         100
     }
@@ -86,30 +86,30 @@ pub trait Middleware: Send + Sync + 'static {
         Decision::Allow.into()
     }
 
-    /// Sees what a call came to, and may change it. A panic withholds the result.
+    /// Sees the outcome of a call, and may change it. A panic withholds the result.
     fn after<'a>(&'a self, call: &'a Seen<'_>, answer: &'a mut Reply<'_>) -> Step<'a, ()> {
         let _ = (call, answer);
         ().into()
     }
 
-    /// Whether a turn offers a tool. It can only take away; a panic does.
+    /// Whether a turn offers a tool. It can only remove tools; a panic removes the tool.
     fn offers(&self, turn: &TurnView<'_>, tool: &OfferedTool) -> bool {
         let _ = (turn, tool);
         true
     }
 }
 
-/// A layer around the body: it may try again, answer itself, or change the answer.
+/// A layer around the body: it may retry, answer itself, or change the answer.
 pub trait Around: Send + Sync + 'static {
-    /// What events and refusals call it. Asked once, when it is added, as is its priority.
+    /// Its name in events and refusals. Read once, when it is added, like its priority.
     fn name(&self) -> &str;
 
-    /// The layer with the lowest is outermost.
+    /// The layer with the lowest priority is outermost.
     fn priority(&self) -> i64 {
         100
     }
 
-    /// Runs what is inside, as often as it likes.
+    /// Runs the inside, as often as it likes.
     fn around<'a>(
         &'a self,
         call: Seen<'a>,
@@ -117,7 +117,7 @@ pub trait Around: Send + Sync + 'static {
     ) -> Later<'a, Result<ToolOutput, ToolError>>;
 }
 
-/// A middleware or a layer, and what it said about itself when it was added.
+/// A middleware or layer with the name and priority it had when it was added.
 pub(crate) struct Registered<T: ?Sized> {
     pub(crate) name: Arc<str>,
     pub(crate) priority: i64,
@@ -164,19 +164,19 @@ impl Registered<dyn Around> {
     }
 }
 
-/// Something that will be there.
+/// A boxed future.
 pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// An answer that is there, or will be. What is there costs nothing.
+/// An answer that is ready, or a future. A ready answer allocates nothing.
 pub enum Step<'a, T> {
-    /// It is there.
+    /// The answer is ready.
     Now(T),
-    /// It will be.
+    /// The answer comes later.
     Later(Later<'a, T>),
 }
 
 impl<'a, T> Step<'a, T> {
-    /// An answer that has to be waited for.
+    /// An answer to wait for.
     pub fn later(answer: impl Future<Output = T> + Send + 'a) -> Self {
         Self::Later(Box::pin(answer))
     }
@@ -188,19 +188,19 @@ impl<T> From<T> for Step<'_, T> {
     }
 }
 
-/// What a middleware says to a call.
+/// What a middleware decides about a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
-    /// It goes on.
+    /// The call continues.
     Allow,
-    /// It ends here, for this reason.
+    /// The call is refused, for this reason.
     Refuse(String),
     /// A person must agree, for this reason.
     Ask(String),
-    /// Not now: this middleware is asked again after this time, of at least a millisecond, if the call has it. Whoever puts a call off more than
-    /// 1,000 times has it refused as `tool.limit`.
+    /// The middleware is asked again after this time, at least a millisecond, if the call has that
+    /// much left. A call deferred more than 1,000 times is refused as `tool.limit`.
     Defer(Duration),
-    /// The run goes another way.
+    /// The run stops or pauses.
     Control(Control),
 }
 
@@ -209,7 +209,7 @@ pub struct Judged<'a> {
     pub(crate) seen: Seen<'a>,
     pub(crate) arguments: &'a Map<String, Value>,
     pub(crate) changed: Option<Map<String, Value>>,
-    /// Whether it was given arguments that nobody can walk.
+    /// Whether a middleware set arguments that nest too deep.
     pub(crate) is_too_deep: bool,
 }
 
@@ -220,14 +220,14 @@ impl<'a> Judged<'a> {
         self.seen
     }
 
-    /// The arguments, as whoever came before left them.
+    /// The arguments, as the previous links left them.
     #[must_use]
     pub fn arguments(&self) -> &Map<String, Value> {
         self.changed.as_ref().unwrap_or(self.arguments)
     }
 
-    /// Puts others in their place. They are validated and judged by the rules again; what nests too deep for any argument is let go, and
-    /// the call is refused.
+    /// Replaces the arguments. They are validated and judged by the rules again. Arguments that
+    /// nest too deep are dropped, and the call is refused.
     pub fn set_arguments(&mut self, arguments: Map<String, Value>) {
         self.is_too_deep = arguments.values().any(is_deep);
         match self.is_too_deep {
@@ -264,14 +264,14 @@ impl<'a> Seen<'a> {
         self.call.context.as_any().downcast_ref()
     }
 
-    /// Whether somebody only asks what would become of the call: then nothing may be left behind.
+    /// Whether this is a dry run, which must leave no trace.
     #[must_use]
     pub fn is_rehearsed(&self) -> bool {
         self.rehearsed
     }
 }
 
-/// What a call came to, for a middleware to change.
+/// The outcome of a call, which a middleware may change.
 pub struct Reply<'a> {
     pub(crate) output: &'a mut ToolOutput,
     pub(crate) error: &'a mut Option<Refusal>,
@@ -279,19 +279,19 @@ pub struct Reply<'a> {
 }
 
 impl Reply<'_> {
-    /// What the body gave, also when it failed and left something behind.
+    /// What the body returned, including what a failed body left behind.
     #[must_use]
     pub fn output(&self) -> &ToolOutput {
         self.output
     }
 
-    /// Why it failed, if it did.
+    /// Why the call failed, if it did.
     #[must_use]
     pub fn error(&self) -> Option<&Refusal> {
         self.error.as_ref()
     }
 
-    /// Answers with something else. A value is checked against the output schema again.
+    /// Replaces the answer. The value is checked against the output schema again.
     pub fn answer(&mut self, output: ToolOutput) {
         (*self.output, *self.error) = match output.walkable() {
             Ok(output) => (output, None),
@@ -300,7 +300,7 @@ impl Reply<'_> {
         self.changed = true;
     }
 
-    /// Makes a failure of it, and withholds what the body gave.
+    /// Turns the answer into a failure, and withholds what the body returned.
     pub fn fail(&mut self, tool: &str, error: ToolError) {
         (*self.output, *self.error, self.changed) =
             (ToolOutput::default(), Some(error.into_refusal(tool)), true);
@@ -328,7 +328,7 @@ impl TurnView<'_> {
         self.run_id
     }
 
-    /// Which turn of the run it is, from one.
+    /// The number of the turn in its run, from one.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number

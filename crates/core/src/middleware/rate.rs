@@ -1,4 +1,4 @@
-//! At most so many calls of a tool in a while.
+//! Limits how often a tool is called in a period.
 
 use super::{Decision, Judged, Middleware, Step};
 use crate::id::ToolName;
@@ -6,8 +6,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Lets each tool be called so often in a while, and puts off what would be more: it waits if it has the time, and is refused as
-/// `tool.limit` if it has not, or if a thousand whiles were not enough.
+/// Limits how often each tool may be called in a period. A call over the limit waits if it has time
+/// left. Otherwise, or after a thousand waits, it is refused as `tool.limit`.
 #[derive(Debug)]
 pub struct RateLimit {
     calls: usize,
@@ -16,7 +16,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// So many calls in this time. Where it is none, all are refused.
+    /// Allows this many calls in this period. Zero calls refuses all.
     #[must_use]
     pub fn new(calls: usize, per: Duration) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl RateLimit {
         }
     }
 
-    /// How long a call of a tool has to wait; counted when it has not.
+    /// How long a call of a tool must wait; counts the call if it need not.
     fn wait(&self, tool: &ToolName, now: Instant) -> Option<Duration> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let made = made.entry(tool.clone()).or_default();

@@ -1,4 +1,4 @@
-//! The outside as an example writes it: answers in order, each used once.
+//! The outside of an example: scripted answers in order, each used once.
 
 use super::{Command, End, Outside, Pending, Ran, Refused, Request, Response, Text};
 use crate::containment::Containment;
@@ -11,7 +11,7 @@ use tool_harness_sandbox::network::Domains;
 use tool_harness_sandbox::plan::Plan;
 use tool_harness_sandbox::tier::Tier;
 
-/// Answers to commands and requests, in the order they are expected. Nothing is started and nothing is sent.
+/// Scripted answers to commands and requests, in the expected order. Nothing is started or sent.
 #[derive(Debug, Default)]
 pub struct Answers(Mutex<State>);
 
@@ -23,7 +23,8 @@ struct State {
 }
 
 impl Answers {
-    /// The answers of `exec` (`cmd`, `args`, `stdout`, `stderr`, `exit_code`) and of `http` (`method`, `url`, `status`, `headers`, `body`).
+    /// The answers to `exec` (`cmd`, `args`, `stdout`, `stderr`, `exit_code`) and to `http`
+    /// (`method`, `url`, `status`, `headers`, `body`).
     #[must_use]
     pub fn new(exec: &[Value], http: &[Value]) -> Self {
         Self(Mutex::new(State {
@@ -33,7 +34,7 @@ impl Answers {
         }))
     }
 
-    /// What was asked and not answered, or answered and not asked.
+    /// Requests that had no answer, and answers that were not used.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,7 +52,8 @@ impl Answers {
             .collect()
     }
 
-    /// The next answer of a list when it fits; otherwise the problem is kept, because a script may pass over a failure.
+    /// The next answer of a list if it fits. Otherwise the problem is recorded, because a script
+    /// may ignore a failure.
     fn next(
         &self,
         list: fn(&mut State) -> &mut VecDeque<Value>,

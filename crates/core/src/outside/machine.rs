@@ -1,4 +1,4 @@
-//! The outside as it is: the sandbox of this machine, and its network.
+//! The real outside: this machine's sandbox and network.
 
 use super::{
     Command, Denial, DenialKind, DenialLayer, End, Outside, Pending, Ran, Refused, Request,
@@ -19,7 +19,7 @@ use tool_harness_sandbox::process::{
 };
 use tool_harness_sandbox::tier::Tier;
 
-/// This machine. What it can do is found out when it is first asked.
+/// This machine. It detects its capabilities on first use.
 #[derive(Debug, Default)]
 pub struct Machine {
     on: OnceLock<Sandbox>,
@@ -27,7 +27,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine that contains processes no better than this, for tests.
+    /// A machine limited to this tier, for tests.
     #[must_use]
     pub fn with_tier(tier: Tier) -> Self {
         let machine = Self::default();
@@ -37,7 +37,7 @@ impl Machine {
         machine
     }
 
-    /// What runs commands: the strongest sandbox there is, or none where a person turned it off.
+    /// The sandbox that runs commands: the strongest available, or none if a person turned it off.
     pub fn sandbox(&self, containment: Containment) -> &Sandbox {
         match containment {
             Containment::On => self
@@ -200,16 +200,16 @@ fn unanswered(error: HttpError) -> Refused {
     }
 }
 
-/// Has the connections of processes answered by the relay.
+/// Passes the connections of processes to the relay.
 struct Relayed;
 
-/// A relay that answers, and what it refused.
+/// A running relay, and what it refused.
 struct Answering {
     relay: Relay,
     denied: mpsc::Receiver<RelayDenial>,
 }
 
-/// Different hosts that are reported of one command.
+/// How many different hosts are reported for one command.
 const MOST_REPORTS: usize = 256;
 
 impl StartRelay for Relayed {

@@ -1,4 +1,5 @@
-//! The seam to the outside: whatever a tool starts or sends goes through one trait. The machine answers it, or an example does.
+//! The seam to the outside: tools start commands and send requests through one trait. This machine
+//! implements it, and so does an example's script.
 
 mod answers;
 mod machine;
@@ -22,15 +23,16 @@ use tool_harness_sandbox::network::{Domains, Host};
 use tool_harness_sandbox::plan::Plan;
 use tool_harness_sandbox::tier::{Enforcement, Tier};
 
-/// An answer that takes its time.
+/// The future of an answer.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Refused>> + Send + 'a>>;
 
 /// What tools reach beyond their files.
 pub trait Outside: Send + Sync {
-    /// How strongly processes are contained.
+    /// How strongly it contains processes.
     fn tier(&self) -> Tier;
 
-    /// Runs a command under a plan, to its end, its deadline or a cancel. Nothing it started is left when this is answered.
+    /// Runs a command under a plan until it ends, times out or is cancelled. No process it started
+    /// survives the answer.
     fn run<'a>(
         &'a self,
         plan: &'a Plan,
@@ -39,7 +41,8 @@ pub trait Outside: Send + Sync {
         cancel: CancellationToken,
     ) -> Pending<'a, Ran>;
 
-    /// Sends a request to a host of a list, and judges each one it leads to. It takes no longer than `time`, all in all.
+    /// Sends a request to one of the listed hosts, and checks each redirect. It takes at most
+    /// `time` in total.
     fn send<'a>(
         &'a self,
         hosts: &'a Domains,
@@ -49,12 +52,12 @@ pub trait Outside: Send + Sync {
     ) -> Pending<'a, Response>;
 }
 
-/// How strongly processes are contained; not at all, when the outside cannot even say.
+/// How strongly the outside contains processes; a panic counts as not at all.
 pub(crate) fn tier(outside: &dyn Outside) -> Tier {
     caught(|| outside.tier()).unwrap_or(Tier::None)
 }
 
-/// What an outside answers. It may be the host's own, and panic.
+/// Asks an outside. The host may have implemented it, so a panic becomes a failure.
 pub(crate) async fn asked<'a, T>(ask: impl FnOnce() -> Pending<'a, T>) -> Result<T, Refused> {
     let answer = match caught(ask) {
         Some(answer) => Isolated::new(answer).await,
@@ -76,7 +79,7 @@ pub struct Command {
     pub args: Vec<String>,
     /// The folder it starts in.
     pub cwd: PathBuf,
-    /// What it reads.
+    /// Its standard input.
     pub stdin: String,
 }
 
@@ -85,13 +88,13 @@ pub struct Command {
 pub struct Ran {
     /// How it ended.
     pub end: End,
-    /// What it wrote.
+    /// Its standard output.
     pub stdout: Text,
-    /// What it wrote to its error stream.
+    /// Its standard error.
     pub stderr: Text,
     /// How long it took.
     pub duration: Duration,
-    /// What the kernel enforced; absent when no process ran.
+    /// What the kernel enforced; `None` if no process ran.
     pub enforced: Option<Enforcement>,
     /// What it tried and was refused.
     pub denials: Vec<Denial>,
@@ -100,33 +103,33 @@ pub struct Ran {
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal.
+    /// This signal ended it.
     Signalled(i32),
-    /// At its deadline.
+    /// It reached its deadline.
     TimedOut,
-    /// Because the call was cancelled.
+    /// The call was cancelled.
     Cancelled,
-    /// Because it went beyond a limit, in words.
+    /// It exceeded this limit.
     Exceeded(String),
 }
 
-/// What was read of a stream.
+/// The text of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
-    /// Its head and tail, with a mark where something is left out.
+    /// Its head and tail, with a mark where text was cut.
     pub text: String,
-    /// Whether something is left out.
+    /// Whether text was cut.
     pub truncated: bool,
-    /// All of it, from its start, where something is left out.
+    /// The complete stream, if text was cut.
     pub spill: Option<Arc<File>>,
-    /// Where all of it is kept.
+    /// The artifact that holds the complete stream.
     pub artifact: Option<ArtifactRef>,
 }
 
 impl Text {
-    /// A text that is complete.
+    /// A complete text.
     #[must_use]
     pub fn whole(text: String) -> Self {
         Self {
@@ -136,27 +139,27 @@ impl Text {
     }
 }
 
-/// Something that was tried and refused.
+/// An access that was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
     /// What kind.
     pub kind: DenialKind,
-    /// What was tried: a host, a path.
+    /// What was tried: a host or a path.
     pub what: String,
-    /// Why not.
+    /// Why it was refused.
     pub why: String,
     /// What refused it.
     pub layer: DenialLayer,
 }
 
-/// What kind of thing was refused.
+/// The kinds of refused access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DenialKind {
-    /// A host.
+    /// Reaching a host.
     Network,
-    /// A file.
+    /// Accessing a file.
     File,
-    /// Going on: it was killed.
+    /// Continuing to run: the process was killed.
     Process,
 }
 
@@ -165,9 +168,9 @@ pub enum DenialKind {
 pub enum Refused {
     /// The plan does not allow it.
     Denied {
-        /// What and why.
+        /// What was denied, and why.
         message: String,
-        /// The host, where it is about one.
+        /// The host, if the denial is about one.
         host: Option<String>,
     },
     /// The machine cannot contain it.
@@ -177,12 +180,12 @@ pub enum Refused {
         /// What a person can do about it.
         help: String,
     },
-    /// It went wrong by itself.
+    /// The attempt itself failed.
     Failed(String),
 }
 
 impl Refused {
-    /// What it says.
+    /// The message.
     #[must_use]
     pub fn message(&self) -> &str {
         match self {
@@ -193,7 +196,7 @@ impl Refused {
     }
 }
 
-/// Whether an address may be asked, as far as its text says.
+/// Whether the hosts allow an address, judged by its text alone.
 pub(crate) fn judge_address(hosts: &Domains, address: &str) -> Result<(), Refused> {
     let failed = |why: &str| {
         Refused::Failed(format!(

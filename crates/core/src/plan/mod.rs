@@ -1,4 +1,5 @@
-//! What a call may touch: the layers, narrowed by the tool. Neither arguments nor hooks are asked.
+//! Stage 4: what a call may touch. The tool narrows what the layers allow; arguments and hooks play
+//! no part.
 
 mod narrow;
 mod program;
@@ -20,24 +21,24 @@ use std::time::Duration;
 use tool_harness_sandbox::file::is_protected;
 use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs};
 
-/// Memory of the processes of one call, unless the layers or the tool say otherwise.
+/// Memory for the processes of one call, unless the layers or the tool set a limit.
 const MEMORY_MB: u64 = 2048;
 /// Their processor time.
 const CPU: Duration = Duration::from_secs(600);
-/// How many there are at once, threads included.
+/// How many run at once, threads included.
 const PROCESSES: u64 = 256;
-/// The largest file they write.
+/// The largest file they may write.
 const FILE_BYTES: u64 = 1 << 30;
-/// What their private `/tmp` holds.
+/// The size of their private `/tmp`.
 const TMP_BYTES: u64 = 1 << 30;
-/// Bytes of each stream that are kept.
+/// How many bytes of each stream are kept.
 const OUTPUT_BYTES: u64 = 1 << 20;
-/// Bytes after which they are killed.
+/// How many bytes of output get them killed.
 const FLOOD_BYTES: u64 = 64 << 20;
-/// What stands in for somebody's home: the private `/tmp`.
+/// The home that processes see: their private `/tmp`.
 const HOME: &str = "/tmp";
 
-/// Where a plan is for.
+/// The policy, workspace and surroundings that a plan is made for.
 #[derive(Clone, Copy)]
 pub(crate) struct Site<'a> {
     pub(crate) policy: &'a SandboxPolicy,
@@ -45,7 +46,8 @@ pub(crate) struct Site<'a> {
     pub(crate) surroundings: &'a Surroundings,
 }
 
-/// The plan of one call's processes: of a tool, or of the project where there is none.
+/// The plan for the processes of one call: those of a tool, or of the project if the narrowing is
+/// empty.
 pub(crate) fn plan(site: Site<'_>, tool: &Narrowing, limits: Declared, deadline: Duration) -> Plan {
     let path = program::search_path(site);
     let toolchains = toolchain::of(site.surroundings, &path);
@@ -109,8 +111,8 @@ pub(crate) fn plan(site: Site<'_>, tool: &Narrowing, limits: Declared, deadline:
     }
 }
 
-/// A tool that is kept to some places sees those and nothing else of the workspace: the first takes its place, and the rest is hidden.
-/// Only what is there can be given to a process; a place that is not is no place.
+/// A tool restricted to certain places sees only those: the first takes the place of the workspace,
+/// and the rest is hidden. A place that does not exist cannot be given to a process and is ignored.
 fn files(
     site: Site<'_>,
     tool: &Narrowing,
@@ -146,7 +148,7 @@ fn files(
         || vec![site.workspace.to_owned()],
         |read| read.iter().filter_map(at).collect(),
     );
-    // No permission of a tool's opens what governs calls.
+    // No permission of a tool opens the files that govern calls.
     let is_free = |real: &PathBuf| {
         real.strip_prefix(site.workspace)
             .is_ok_and(|inside| !is_protected(&inside.to_string_lossy()))
@@ -161,7 +163,7 @@ fn files(
     if !read.iter().any(|place| place == site.workspace) {
         hidden.push(site.workspace.to_owned());
     }
-    // The workspace itself comes first, or a place that is written.
+    // The workspace itself comes first, or else a place that is written.
     let mut read: Vec<PathBuf> = read;
     let (project, home) = (site.workspace.to_owned(), site.surroundings.home.clone());
     read.sort_by_key(|place| {
@@ -207,7 +209,8 @@ fn files(
     }
 }
 
-/// Where a place is that the layers open, if it is there. A link that lies where commands write may be theirs, and opens nothing outside.
+/// Resolves a place that the layers open; `None` if it does not exist. A link in a folder where
+/// commands write may be their own, so it opens nothing outside.
 fn opened(site: Site<'_>, place: &str) -> Option<PathBuf> {
     let path = PathBuf::from(crate::path::normalise(
         &written(site, place)?.to_string_lossy(),
@@ -231,7 +234,8 @@ fn opened(site: Site<'_>, place: &str) -> Option<PathBuf> {
         .then_some(real)
 }
 
-/// Where a place is that the layers hide. What is there is named as it really lies; what is not there yet is named as it was written.
+/// Resolves a place that the layers hide: to its real path if it exists, else to the path as
+/// written.
 fn resolved(site: Site<'_>, place: &str) -> Option<PathBuf> {
     let path = written(site, place)?;
     Some(
@@ -240,7 +244,8 @@ fn resolved(site: Site<'_>, place: &str) -> Option<PathBuf> {
     )
 }
 
-/// A place as authors write it: absolute, from `~`, or in the workspace. One from a home that nobody has is nowhere.
+/// Expands a place as authors write it: absolute, from `~`, or relative to the workspace. `None`
+/// for `~` without a home.
 fn written(site: Site<'_>, place: &str) -> Option<PathBuf> {
     Some(match (place.strip_prefix("~/"), &site.surroundings.home) {
         (Some(rest), Some(home)) => home.join(rest),

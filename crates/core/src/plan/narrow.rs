@@ -1,4 +1,4 @@
-//! What a tool's own words leave of what the layers allow.
+//! How a tool narrows what the layers allow.
 
 use super::{Site, resolved};
 use crate::artifact::Tool;
@@ -10,14 +10,14 @@ use tool_harness_sandbox::file::PathBounds;
 use tool_harness_sandbox::network::Domains;
 use tool_harness_sandbox::plan::Access;
 
-/// What a tool or hook may touch of what its project may.
+/// The part of the project's access that a tool or hook may use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Narrowing {
-    /// The effects it has; absent for whoever has no tool.
+    /// The tool's effects; `None` where there is no tool.
     pub(super) effects: Option<Effects>,
-    /// The only places of the workspace it reads.
+    /// The only places of the workspace that it may read.
     pub(super) read: Option<Vec<String>>,
-    /// The only places of the workspace it writes.
+    /// The only places of the workspace that it may write.
     pub(super) write: Option<Vec<String>>,
     /// The only programs it may execute, by name or path.
     pub(super) programs: Option<Vec<String>>,
@@ -26,7 +26,7 @@ pub(crate) struct Narrowing {
 }
 
 impl Narrowing {
-    /// Of a tool: `permissions`, `safety.workspace_root`, `safety.local_only`, and its effects.
+    /// Narrows by a tool's `permissions`, `safety.workspace_root`, `safety.local_only` and effects.
     pub(crate) fn of(tool: &Tool, effects: Effects) -> Self {
         let mut narrowing = Self::of_permissions(&tool.permissions);
         narrowing.effects = Some(effects);
@@ -60,7 +60,7 @@ impl Narrowing {
         narrowing
     }
 
-    /// Of a list of permissions alone. A kind that is not listed is left as it is.
+    /// Narrows by a list of permissions alone. A kind that is not listed stays unrestricted.
     fn of_permissions(permissions: &[Permission]) -> Self {
         let mut narrowing = Self::default();
         let mut hosts = None::<Vec<String>>;
@@ -92,7 +92,7 @@ impl Narrowing {
         narrowing
     }
 
-    /// Of a hook, which has the network only where it says so.
+    /// Narrows for a hook, which has no network unless its permissions list hosts.
     pub(crate) fn of_hook(permissions: &[Permission]) -> Self {
         let hosts = Self::of_permissions(permissions).hosts.unwrap_or_default();
         Self {
@@ -101,7 +101,7 @@ impl Narrowing {
         }
     }
 
-    /// What its processes may do in the workspace.
+    /// What processes may do in the workspace.
     pub(super) fn access(&self) -> Access {
         let effects = self.effects.unwrap_or(Effects::ALL);
         let nowhere = |places: &Option<Vec<String>>| places.as_ref().is_some_and(Vec::is_empty);
@@ -116,7 +116,8 @@ impl Narrowing {
         }
     }
 
-    /// What processes may do in one place of the workspace, and the only places there they may write; none means all of it.
+    /// What processes may do in one place of the workspace, and the only places in it that they may
+    /// write; an empty list means all of it.
     pub(super) fn in_place(
         &self,
         place: &Path,
@@ -134,7 +135,7 @@ impl Narrowing {
             .filter(|path| path.starts_with(place))
             .cloned()
             .collect();
-        // An empty list would mean all of it.
+        // An empty list would allow all of it.
         if only.is_empty() {
             (Access::Read, only)
         } else {
@@ -143,7 +144,7 @@ impl Narrowing {
     }
 }
 
-/// What lies in both places: the deeper one, where one is in the other.
+/// The intersection of two places: the deeper one if one contains the other.
 fn both(one: &str, other: &str) -> Option<String> {
     let below = |path: &str, place: &str| place == "." || Path::new(path).starts_with(place);
     if below(one, other) {
@@ -155,7 +156,7 @@ fn both(one: &str, other: &str) -> Option<String> {
     }
 }
 
-/// What of the workspace scripts of this tool may touch through `fs`.
+/// What scripts of this tool may touch in the workspace through `fs`.
 pub(crate) fn bounds(site: Site<'_>, tool: &Narrowing) -> PathBounds {
     let hidden = site.policy.hidden.iter().filter_map(|place| {
         let path = resolved(site, place)?;
@@ -177,7 +178,7 @@ pub(crate) fn bounds(site: Site<'_>, tool: &Narrowing) -> PathBounds {
     }
 }
 
-/// A list that has the whole workspace is none.
+/// Drops a list that contains the whole workspace: it restricts nothing.
 fn whole(places: Option<Vec<String>>) -> Option<Vec<String>> {
     places.filter(|places| !places.iter().any(|place| place == "."))
 }

@@ -1,13 +1,14 @@
-//! Names of programs to the files they stand for.
+//! Resolves the names of programs to files.
 
 use super::Site;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where programs are looked for when nobody says.
+/// The search path if the environment sets none.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The folders programs are looked for in. One inside the workspace is left out: whoever may write there would decide what `git` is.
+/// The folders that are searched for programs. Folders inside the workspace are left out: a process
+/// that can write there could replace `git`.
 pub(super) fn search_path(site: Site<'_>) -> Vec<PathBuf> {
     let path = site
         .surroundings
@@ -28,7 +29,7 @@ pub(super) fn search_path(site: Site<'_>) -> Vec<PathBuf> {
     folders
 }
 
-/// The file a program is started from: `name` looked for in the folders, or a path, relative to `here`.
+/// The file of a program: `name` searched in the folders, or a path relative to `here`.
 fn find<'a>(
     name: &str,
     folders: impl IntoIterator<Item = &'a Path>,
@@ -43,7 +44,7 @@ fn find<'a>(
         .find(|path| is_program(path))
 }
 
-/// The same, as it really lies, so that no link and no other name leads around a list.
+/// The real path of a program's file, so that no link or second name gets around a list.
 pub(super) fn real(name: &str, folders: &[PathBuf], workspace: &Path) -> Option<PathBuf> {
     find(name, folders.iter().map(PathBuf::as_path), workspace)?
         .canonicalize()

@@ -1,4 +1,4 @@
-//! What all layers together let calls touch.
+//! What all layers together allow calls to touch.
 
 use super::Narrowing;
 use crate::artifact::root::Ceiling;
@@ -11,20 +11,22 @@ use crate::span::Spanned;
 use std::path::Path;
 use tool_harness_sandbox::network::Domains;
 
-/// What the machine, the user and the project allow. A project asks for hosts and hides places; only the layers above it open any.
+/// What the machine, the user and the project allow. A project may request hosts and hide places;
+/// only the layers above it open places.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxPolicy {
     /// Whether processes are contained.
     pub containment: Containment,
-    /// The hosts that may be reached.
+    /// The hosts that calls may reach.
     pub network: Domains,
-    /// The lines that list them: the project's, then those of the layers that narrow it.
+    /// The lines that list the hosts: the project's, then those of the layers that narrow it.
     pub network_from: Vec<Place>,
-    /// Limits of every tool.
+    /// The limits of every tool.
     pub limits: Limits,
-    /// Environment names that the layers above the project list.
+    /// Environment variables that the layers above the project list.
     pub env: Vec<String>,
-    /// Whether the project has a root file: without one processes run only where namespaces contain them.
+    /// Whether the project has a root file. Without one, processes run only if namespaces contain
+    /// them.
     pub configured: bool,
     pub(super) hidden: Vec<String>,
     pub(super) readable: Vec<String>,
@@ -33,7 +35,7 @@ pub struct SandboxPolicy {
 }
 
 impl SandboxPolicy {
-    /// Of the layers, highest first, and the project.
+    /// Combines the layers, highest first, and the project.
     #[must_use]
     pub fn of(layers: &[LayerFile], root: &Root) -> Self {
         let above = || layers.iter().map(|layer| &layer.root);
@@ -42,7 +44,7 @@ impl SandboxPolicy {
             configured: root.source.is_some(),
             ..Self::default()
         };
-        // The highest file that says anything decides; a project's word is not asked for.
+        // The highest file with a setting decides; the project cannot set it.
         confines.containment = above()
             .find_map(|root| root.sandbox.mode.as_ref())
             .map_or(Containment::On, |mode| mode.value);
@@ -83,7 +85,7 @@ impl SandboxPolicy {
         confines
     }
 
-    /// The hosts that `http` may reach for somebody.
+    /// The hosts that a tool or hook may reach through `http`.
     pub(crate) fn hosts(&self, tool: &Narrowing) -> Domains {
         tool.hosts.as_ref().map_or_else(
             || self.network.clone(),
@@ -91,7 +93,8 @@ impl SandboxPolicy {
         )
     }
 
-    /// The hosts that processes may reach. What they send cannot be told from what they fetch, so a ceiling has to admit both.
+    /// The hosts that processes may reach. The harness cannot tell what a process sends from what
+    /// it fetches, so a ceiling must admit both.
     pub(crate) fn process_hosts(&self, tool: &Narrowing) -> Domains {
         const NETWORK: Effects = Effects::NET_READ.and(Effects::NET_WRITE);
         let admits = |ceiling: &Ceiling| match ceiling {
@@ -110,14 +113,14 @@ fn texts(list: &[Spanned<String>]) -> impl Iterator<Item = String> {
     list.iter().map(|at| at.value.clone())
 }
 
-/// Whether a place is, or is in, one of these.
+/// Whether a place is one of these or lies inside one.
 fn covered(places: &[String], place: &str) -> bool {
     places
         .iter()
         .any(|higher| Path::new(place).starts_with(higher))
 }
 
-/// The smaller of two limits, each.
+/// The smaller value of each limit.
 pub(crate) fn narrowed(one: Limits, other: Limits) -> Limits {
     let least = |a: Option<u64>, b: Option<u64>| match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),

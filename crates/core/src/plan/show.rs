@@ -1,10 +1,10 @@
-//! A plan for people and for documents.
+//! Shows a plan to people and programs.
 
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use tool_harness_sandbox::plan::{Access, Network, Plan, Programs};
 
-/// A plan as one JSON object. Values of variables are left out: only the names are anybody's business.
+/// A plan as one JSON object. It names the variables but leaves out their values.
 #[must_use]
 pub fn plan_to_json(plan: &Plan) -> Value {
     let limits = &plan.limits;

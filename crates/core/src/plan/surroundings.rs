@@ -1,4 +1,4 @@
-//! What the program tells the library about where it runs; the library reads no environment itself.
+//! What the program tells the library about its environment; the library reads none itself.
 
 use crate::isolate::caught;
 use std::fmt;
@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 type Read = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Where the program runs: a home, and variables. Processes get `PATH`, `LANG`, and the names that the user's or the machine's file lists.
+/// Where the program runs: a home and variables. Processes get `PATH`, `LANG`, and the variables
+/// that the user's or the machine's file lists.
 #[derive(Clone)]
 pub struct Surroundings {
     /// The user's home, whose toolchains processes may read.
@@ -27,7 +28,7 @@ impl Surroundings {
         }
     }
 
-    /// The value of a variable. One whose reading panics is not set.
+    /// The value of a variable; `None` if the host's reader panics.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<String> {
         caught(|| (self.read)(name)).flatten()

@@ -1,17 +1,18 @@
-//! Toolchains in somebody's home. `PATH` names their programs, so processes may read them; what in them is secret stays hidden.
+//! Toolchains in the user's home. Processes may read those whose programs are on `PATH`, except
+//! their secrets.
 
 use super::Surroundings;
 use std::path::{Path, PathBuf};
 
-/// What is known about a folder of a home.
+/// A known toolchain in a home.
 struct Toolchain {
-    /// Where its programs are, below the home.
+    /// The folder of its programs, relative to the home.
     programs: &'static str,
-    /// What of the home they need.
+    /// The folders of the home that its programs need.
     needs: &'static [&'static str],
-    /// Variables by which it finds itself once the home is another one, each with its folder.
+    /// Variables that tell the toolchain where its folders are once the home is another one.
     variables: &'static [(&'static str, &'static str)],
-    /// What nobody but the person may read.
+    /// Files that processes must not read.
     secrets: &'static [&'static str],
 }
 
@@ -97,7 +98,7 @@ const NEVER: [&str; 9] = [
     ".password-store",
 ];
 
-/// What the toolchains on `PATH` come to.
+/// What the toolchains on `PATH` add to a plan.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) readable: Vec<PathBuf>,
@@ -130,7 +131,7 @@ pub(super) fn of(surroundings: &Surroundings, path: &[PathBuf]) -> Found {
             None => add(&mut found.readable, folder),
         }
     }
-    // A toolchain elsewhere is told where it is by variables, which hold no secret.
+    // These variables tell a toolchain outside the home where it is; they hold no secret.
     for (name, _) in TOOLCHAINS.iter().flat_map(|toolchain| toolchain.variables) {
         let told = surroundings
             .variable(name)
@@ -178,7 +179,7 @@ impl Found {
     }
 }
 
-/// Adds a place that is there, as it really lies.
+/// Adds the real path of a place if it exists.
 fn add(places: &mut Vec<PathBuf>, place: &Path) {
     if let Ok(real) = place.canonicalize()
         && !places.contains(&real)

@@ -1,24 +1,25 @@
-//! The four hints of MCP, from effects. The one place that decides them.
+//! MCP's four hints, derived from a tool's effects. Only this file decides them.
 
 use super::RegisteredTool;
 use crate::effect::Effects;
 use serde_json::{Value, json};
 
-/// What a client may assume about a tool before it asks a person. All four are always given: some clients take a missing one for the worst.
+/// What a client may assume about a tool before it asks a person. All four are always sent, because
+/// some clients assume the worst of a missing hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hints {
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only: bool,
-    /// What it changes may be lost.
+    /// The tool may destroy or overwrite data.
     pub destructive: bool,
-    /// A repeat changes nothing more.
+    /// A repeated call changes nothing more.
     pub idempotent: bool,
-    /// It reaches beyond this machine, or may.
+    /// The tool reaches beyond this machine, or may.
     pub open_world: bool,
 }
 
 impl Hints {
-    /// As MCP writes them.
+    /// The hints in MCP's form.
     #[must_use]
     pub fn to_json(self) -> Value {
         json!({
@@ -41,7 +42,8 @@ pub(super) fn hints(registered: &RegisteredTool) -> Hints {
     )
 }
 
-/// Whoever writes may overwrite, and a process may reach the network: only an author can say that it does not.
+/// A tool that writes may overwrite, and a process may reach the network. Only the author can
+/// declare otherwise.
 fn from_effects(
     effects: Effects,
     idempotent: bool,

@@ -1,4 +1,4 @@
-//! A hook of the catalogue.
+//! A hook in the catalogue.
 
 use super::tool::load_payload;
 use crate::artifact::Hook;
@@ -7,16 +7,16 @@ use serde_json::{Map, Value};
 /// A hook that can run.
 #[derive(Debug)]
 pub struct RegisteredHook {
-    /// As its author wrote it.
+    /// The hook as its author wrote it.
     pub hook: Hook,
     /// The event, or a pattern ending in `*`.
     pub event: String,
-    /// The built-ins its script and its `when` mention, by full name.
+    /// The built-ins that its script and its `when` mention, by full name.
     pub(crate) reaches: Vec<String>,
 }
 
 impl RegisteredHook {
-    /// What `artifact.load` hooks see of it.
+    /// The payload for `artifact.load` hooks.
     pub(crate) fn load_payload(&self) -> Map<String, Value> {
         let (hook, script) = (
             &self.hook,

@@ -1,5 +1,5 @@
-//! Stage 3: the catalogue of what is loaded. It never changes and knows no modes: what depends on a
-//! mode is a [`crate::view::View`].
+//! Stage 3: the catalogue of everything loaded. It never changes and knows no modes; a
+//! [`crate::view::View`] holds what depends on a mode.
 
 mod hints;
 mod hook;
@@ -29,16 +29,17 @@ use std::sync::Arc;
 pub struct Catalogue {
     /// The root file's settings.
     pub root: Root,
-    /// The files of the machine and of the user, highest first.
+    /// The machine's and the user's files, highest first.
     pub layers: Vec<LayerFile>,
     /// Everything wrong with the project, in file order.
     pub diagnostics: Vec<Diagnostic>,
     /// What the project says about clients' own tools.
     pub clients: Vec<ClientMap>,
-    /// The first error of a broken root file, or of one above it: nothing may be called.
+    /// The first error of a broken root file or of a layer above it. While it is set, nothing can
+    /// be called.
     pub stopped: Option<Diagnostic>,
     tools: Vec<Arc<RegisteredTool>>,
-    /// The harness's own tool, which is offered like those of the project and is none of them.
+    /// The harness's own tool, offered alongside the project's tools.
     reader: Option<Arc<RegisteredTool>>,
     by_name: foldhash::HashMap<String, usize>,
     broken_tools: Vec<BrokenTool>,
@@ -47,7 +48,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The catalogue of a checked project, with the Rust code that the host registered.
+    /// Builds the catalogue of a checked project, with the Rust code that the host registered.
     pub(crate) fn new(
         checked: CheckedProject,
         limits: Limits,
@@ -111,7 +112,8 @@ impl Catalogue {
         catalogue
     }
 
-    /// The same snapshot, whose tools share their places for calls at once with those of the version before: calls in flight there count here.
+    /// Makes the tools share their concurrency slots with the previous version, so that calls still
+    /// running there count here.
     pub(crate) fn counting_with(mut self, before: &Self) -> Self {
         for tool in self.tools.iter_mut().filter_map(Arc::get_mut) {
             if let Some(old) = before.find(&tool.tool.name)
@@ -141,7 +143,8 @@ impl Catalogue {
             reaches,
             broken,
         } = checked;
-        // An event nobody knows cannot be told from one that was meant to guard something.
+        // A hook for an unknown event may have been meant to guard something, so it blocks
+        // everything.
         let event = hook
             .event
             .as_ref()
@@ -154,7 +157,8 @@ impl Catalogue {
                 hook,
             })),
             (broken, _, _) => {
-                // What an override replaced is gone, so a broken one guards everything.
+                // The hook that an override replaced is gone, so a broken override blocks every
+                // event.
                 let event = event.filter(|_| hook.origin.layer != Layer::Override);
                 let problem = broken.unwrap_or_else(|| {
                     let place = hook.place(Span::default());
@@ -176,7 +180,7 @@ impl Catalogue {
         }
     }
 
-    /// Every tool that was read, usable or not, in the order of layers and paths.
+    /// Every tool that was read, usable or not, ordered by layer and path.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<RegisteredTool>> {
         self.tools.iter()
     }
@@ -192,20 +196,20 @@ impl Catalogue {
         &self.broken_hooks
     }
 
-    /// Tool files that gave no tool.
+    /// Tool files that produced no tool.
     #[must_use]
     pub fn broken_tools(&self) -> &[BrokenTool] {
         &self.broken_tools
     }
 
-    /// The tool of that name or alias.
+    /// The tool with that name or alias.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         self.position(name)
             .and_then(|index| self.all_tools().nth(index))
     }
 
-    /// Where the tool of that name or alias stands among [`Catalogue::all_tools`].
+    /// The index of the tool with that name or alias in [`Catalogue::all_tools`].
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         let is_reader = || {
             self.reader
@@ -216,12 +220,12 @@ impl Catalogue {
         self.by_name.get(name).copied().or_else(reader)
     }
 
-    /// Every tool of the project, then the harness's own.
+    /// Every tool of the project, then the harness's own tool.
     pub(crate) fn all_tools(&self) -> impl Iterator<Item = &Arc<RegisteredTool>> {
         self.tools.iter().chain(&self.reader)
     }
 
-    /// What the project and the layers above it want taken out of whatever leaves.
+    /// What the project and the layers above it redact from everything that leaves a call.
     pub(crate) fn redaction(&self) -> RedactionPatterns {
         redaction_patterns(
             self.layers
@@ -232,7 +236,7 @@ impl Catalogue {
         )
     }
 
-    /// The tool file of that name that gave no tool.
+    /// The tool file with that name that produced no tool.
     #[must_use]
     pub fn find_broken(&self, name: &str) -> Option<&BrokenTool> {
         self.broken_tools.iter().find(|broken| broken.name == name)
@@ -247,7 +251,7 @@ impl Catalogue {
                         .strip_suffix('*')
                         .is_some_and(|prefix| event.starts_with(prefix))
             }
-            // Artifacts still load, so that a call is refused by name and says which hook must be mended.
+            // Artifacts still load, so that the refusal of a call can name the hook to fix.
             None => {
                 event != "artifact.load"
                     && hook_event::find(event).is_some_and(|event| event.gating)
@@ -255,7 +259,7 @@ impl Catalogue {
         })
     }
 
-    /// The same snapshot without what a policy refused to load. The event of a refused hook is then blocked.
+    /// Removes what a policy refused to load. The event of a refused hook is then blocked.
     pub(crate) fn refusing(
         mut self,
         tools: Vec<(usize, Diagnostic)>,
@@ -286,7 +290,7 @@ impl Catalogue {
     }
 }
 
-/// Entries that were looked at when they were read: one that means nothing has made its file unusable.
+/// The entries were checked when they were read: an invalid one already made its file unusable.
 fn redaction_patterns<'a>(
     entries: impl IntoIterator<Item = &'a Spanned<String>>,
 ) -> RedactionPatterns {

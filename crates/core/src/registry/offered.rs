@@ -9,36 +9,36 @@ use serde_json::Value;
 /// One tool as a door offers it.
 #[derive(Clone, Debug)]
 pub struct OfferedTool {
-    /// Canonical name.
+    /// The canonical name.
     pub name: String,
     /// What the model reads.
     pub description: String,
-    /// Schema of the arguments, injected ones left out.
+    /// The schema of the arguments, without the injected ones.
     pub input_schema: Value,
-    /// Schema of the result.
+    /// The schema of the result.
     pub output_schema: Option<Value>,
-    /// What it can do.
+    /// What the tool can do.
     pub effects: Effects,
-    /// Whether a repeat does no harm.
+    /// Whether a repeated call is harmless.
     pub idempotent: bool,
-    /// What an MCP client is told about its effects.
+    /// What an MCP client is told about the effects.
     pub hints: Hints,
     /// Other names, by provider.
     pub aliases: Vec<(String, String)>,
     /// Whether extra arguments are refused.
     pub strict: bool,
-    /// Tags.
+    /// The tool's tags.
     pub tags: Vec<String>,
-    /// The file it is defined in.
+    /// The file that defines the tool.
     pub path: String,
-    /// Where a reader would look for it.
+    /// The place in that file to show a reader.
     pub place: Place,
-    /// Whether it has a body: a script or a registered one.
+    /// Whether the tool has a body: a script or Rust code.
     pub has_body: bool,
 }
 
 impl OfferedTool {
-    /// Its name for a provider: an alias where it has one.
+    /// The tool's name for a provider: its alias, or else its own name.
     #[must_use]
     pub fn name_for(&self, provider: &str) -> &str {
         let alias = self.aliases.iter().find(|(known, _)| known == provider);

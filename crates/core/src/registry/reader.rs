@@ -1,4 +1,4 @@
-//! `read_artifact`: the harness's own tool, through the same path as every other.
+//! `read_artifact`: the harness's own tool, called through the same path as every other.
 
 use super::{Catalogue, RegisteredTool};
 use crate::artifact::Tool;
@@ -14,17 +14,19 @@ use crate::tool::{ToolError, unbound};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Bytes it shows at once: within the bound of every result, so that what it reads is never put aside again.
+/// How many bytes one call shows. It stays below the bound of every result, so that the text it
+/// returns is never moved to an artifact again.
 const MOST: u64 = 12_000;
 const TIMEOUT_MS: u64 = 10_000;
-/// The argument that says whose handle it is; no model can send it.
+/// The argument that names the session of the handle. The harness fills it in; a model cannot send
+/// it.
 const SESSION: &str = "session";
 
 const DESCRIPTION: &str = "Read what was left out of a long result. The result named its id. Give offset and length for a part, line and lines for \
                            some lines, or search for the lines that contain a text. Without any of them it starts at the beginning.";
 
 impl Catalogue {
-    /// Adds the tool that reads artifacts, where a project has tools and none of that name.
+    /// Adds the tool that reads artifacts, if the project has tools and none with that name.
     pub(crate) fn add_reader(
         &mut self,
         store: &Arc<dyn BlobStore>,
@@ -110,7 +112,7 @@ fn tool() -> Tool {
 }
 
 fn read(blobs: &SessionBlobs, arguments: &Value, most: usize) -> Result<String, String> {
-    // What is too large for a place in a text is behind its end.
+    // A number too large for an offset lies past the end of the text.
     let number = |name: &str| {
         arguments
             .get(name)

@@ -1,4 +1,4 @@
-//! A tool of the catalogue.
+//! A tool in the catalogue.
 
 use super::hints::hints;
 use super::redaction_patterns;
@@ -22,59 +22,59 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// A tool that passed the reader, with what the path needs.
+/// A tool that was read, with what the path needs to call it.
 #[derive(Debug)]
 pub struct RegisteredTool {
-    /// As its author wrote it.
+    /// The tool as its author wrote it.
     pub tool: Tool,
-    /// What it can do.
+    /// What the tool can do.
     pub effects: Effects,
-    /// Why it is not offered; absent when it is.
+    /// Why the tool is not offered; `None` when it is.
     pub unusable: Option<Diagnostic>,
-    /// What calls are refused with because no worker could read its script.
+    /// The code that calls are refused with because no worker could read the script.
     pub(crate) unread: Option<Code>,
-    /// Its limits, the project's filled in.
+    /// The tool's limits, completed from the project's.
     pub limits: Limits,
-    /// What is taken out of its results, beside what is taken out of all; nothing unless it says so.
+    /// What is redacted from this tool's results only; `None` unless the tool declares something.
     pub(crate) redaction: Option<Arc<RedactionPatterns>>,
-    /// The built-ins its script mentions, by full name.
+    /// The built-ins that its script mentions, by full name.
     pub(crate) reaches: Vec<String>,
     pub(crate) body: Option<Arc<dyn AnyTool>>,
     pub(crate) at_once: Option<Arc<Slots>>,
     /// Where its body runs.
     pub(crate) runs: Runs,
-    /// Arguments whose values are at work once at a time.
+    /// Arguments by whose values calls are serialized.
     pub(crate) serial: Vec<String>,
-    /// What makes two calls the same.
+    /// What makes two calls equal for idempotency.
     pub(crate) key: Option<Key>,
-    /// Whose the whole definition is.
+    /// Who defined the tool.
     defined: Defined,
     canonical: ToolName,
-    /// Whose tool it is, when a client runs it itself.
+    /// The client's call, when a client runs the tool itself.
     pub(crate) client_call: Option<ClientToolCall>,
     input: OnceLock<Result<CompiledSchema, String>>,
     output: OnceLock<Result<CompiledSchema, String>>,
 }
 
-/// What makes two calls of a tool the same.
+/// What makes two calls of a tool equal.
 #[derive(Debug)]
 pub(crate) enum Key {
     /// The values of these arguments.
     By(Vec<String>),
-    /// What this script says.
+    /// The result of this script.
     Script(Script),
 }
 
 /// Who defined a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Defined {
-    /// A file, or a client.
+    /// A file or a client.
     ByFile,
     /// The host, in Rust.
     ByHost,
 }
 
-/// The Rust code that the host registered, by the names of tools.
+/// The Rust code that the host registered, by tool name.
 pub(crate) struct HostBodies<'a> {
     /// Whole tools.
     pub(crate) tools: &'a HashMap<String, HostTool>,
@@ -83,7 +83,7 @@ pub(crate) struct HostBodies<'a> {
 }
 
 impl RegisteredTool {
-    /// A tool that the checks let through, or did not, with what the host registered for it.
+    /// Combines a checked tool with what the host registered for it.
     pub(super) fn new(
         checked: CheckedTool,
         limits: Limits,
@@ -138,7 +138,7 @@ impl RegisteredTool {
 }
 
 impl RegisteredTool {
-    /// A tool that a client runs itself. How much of its result a model reads is the client's business.
+    /// A tool that a client runs itself. The client decides how much of its result the model reads.
     pub(crate) fn of_client(call: ClientToolCall) -> Self {
         let entry = call.entry();
         let tool = Tool::of_client(
@@ -166,7 +166,7 @@ impl RegisteredTool {
         }
     }
 
-    /// A tool that can be called, and has nothing but what every tool has.
+    /// A callable tool with the defaults.
     fn plain(tool: Tool, effects: Effects, limits: Limits) -> Self {
         Self {
             canonical: tool.name.as_str().into(),
@@ -189,7 +189,7 @@ impl RegisteredTool {
         }
     }
 
-    /// The compiled schema of the arguments.
+    /// The compiled schema of the arguments, or why it does not compile.
     pub(crate) fn input(&self) -> Result<&CompiledSchema, &str> {
         self.input
             .get_or_init(|| CompiledSchema::new(self.tool.input_schema.clone()))
@@ -197,7 +197,7 @@ impl RegisteredTool {
             .map_err(String::as_str)
     }
 
-    /// The compiled schema of the result, when there is one.
+    /// The compiled schema of the result, if the tool has one.
     pub(crate) fn output(&self) -> Option<Result<&CompiledSchema, &str>> {
         let schema = self.tool.output_schema.as_ref()?;
         Some(
@@ -214,17 +214,17 @@ impl RegisteredTool {
         &self.tool.name
     }
 
-    /// The tool's name, to be kept.
+    /// The tool's name, for callers that keep it.
     pub(crate) fn canonical(&self) -> &ToolName {
         &self.canonical
     }
 
-    /// Whether the tool as a whole is the host's, in Rust.
+    /// Whether the host defined the whole tool in Rust.
     pub(crate) fn is_host(&self) -> bool {
         self.defined == Defined::ByHost
     }
 
-    /// How often a call is tried again: only where a repeat does no harm.
+    /// How a call is retried; `None` unless a repeated call is harmless.
     pub(crate) fn retries(&self) -> Option<RetryPolicy> {
         let retry = self
             .tool
@@ -234,14 +234,14 @@ impl RegisteredTool {
         (self.tool.idempotent || hints(self).idempotent).then_some(retry.value)
     }
 
-    /// The name that whoever called it knows: the client's own for a tool that a client runs itself.
+    /// The name the caller knows: the client's own name for a tool that the client runs itself.
     pub(crate) fn called(&self) -> &str {
         self.client_call
             .as_ref()
             .map_or(self.name(), ClientToolCall::native)
     }
 
-    /// The file it is defined in.
+    /// The file that defines the tool.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.tool.origin.source.path
@@ -252,7 +252,7 @@ impl RegisteredTool {
         digest::of_worth(&Value::Object(self.load_payload()))
     }
 
-    /// What `artifact.load` hooks see of it.
+    /// The payload for `artifact.load` hooks.
     pub(crate) fn load_payload(&self) -> Map<String, Value> {
         let effects = self.effects.names().collect();
         let script = self.tool.script.as_ref().map(|script| &*script.text);
@@ -266,17 +266,17 @@ impl RegisteredTool {
         )
     }
 
-    /// Whether it has a body: a script, or one that the host registered.
+    /// Whether the tool has a body: a script or Rust code.
     pub(crate) fn has_body(&self) -> bool {
         self.tool.script.is_some() || self.body.is_some()
     }
 
-    /// What the tool's own words leave of what the layers allow.
+    /// How the tool narrows what the layers allow.
     pub(crate) fn narrowing(&self) -> Narrowing {
         Narrowing::of(&self.tool, self.effects)
     }
 
-    /// Whether it is offered to models at all, whatever the policy of a mode.
+    /// Whether the tool can be listed for models at all, before a mode's policy.
     pub(crate) fn is_listed(&self) -> bool {
         self.unusable.is_none() && !self.tool.deferred
     }

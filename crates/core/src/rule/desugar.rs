@@ -1,4 +1,4 @@
-//! Every spelling of policy to rules.
+//! Turns every spelling of policy into rules.
 
 use super::matcher::Matcher;
 use super::{Action, Layer, Rule};
@@ -9,8 +9,8 @@ use crate::effect::Effects;
 use crate::pattern::{Pattern, Separator};
 use crate::span::{Place, Span, Spanned};
 
-/// The rules of a project and of the layers above it, highest first. A glob that does not compile becomes a rule that denies everything:
-/// policy fails closed.
+/// The rules of a project and of the layers above it, highest first. A glob that does not compile
+/// becomes a rule that denies everything: policy fails closed.
 #[must_use]
 pub fn rules(layers: &[LayerFile], root: &Root) -> Vec<Rule> {
     let mut list = Desugar {
@@ -188,7 +188,7 @@ impl Desugar<'_> {
     }
 }
 
-/// Whether a pattern is about built-ins: a tool's name never has a dot.
+/// Whether a pattern is about built-ins: a tool's name never contains a dot.
 pub(crate) fn names_builtins(pattern: &str) -> bool {
     pattern.contains('.') || is_module(pattern) || builtin::find(pattern).is_some()
 }
@@ -197,7 +197,8 @@ fn is_module(name: &str) -> bool {
     !name.is_empty() && builtin::MODULES.iter().any(|module| module.name == name)
 }
 
-/// A pattern over names. That of a module stands for everything in it: a person who denies `exec` means `exec.run`.
+/// A pattern over names. A module's name matches everything in it: denying `exec` denies
+/// `exec.run`.
 fn name_pattern(name: &str) -> Result<Pattern, String> {
     if is_module(name) {
         Pattern::new(&format!("{{{name},{name}.*}}"), Separator::Ordinary)

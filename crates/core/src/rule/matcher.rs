@@ -1,4 +1,4 @@
-//! What a rule objects to.
+//! What a rule matches.
 
 use super::Subject;
 use crate::artifact::root::{Ceiling, missing_capability};
@@ -18,11 +18,11 @@ pub(super) enum Matcher {
     ToolNotNamed(Vec<Pattern>),
     /// A built-in's name matches none of these.
     BuiltinNotNamed(Vec<Pattern>),
-    /// A tool does more than this.
+    /// A tool has effects above this ceiling.
     Above(Ceiling),
     /// A tool has any of these flags.
     Flagged(Effects),
-    /// A tool wants a capability or operation that is not listed.
+    /// A tool declares a capability or operation that is not listed.
     BeyondCapabilities(Vec<(String, Vec<String>)>),
     /// An argument of a matching tool matches none of these.
     Argument {
@@ -32,9 +32,9 @@ pub(super) enum Matcher {
         paths: Vec<Pattern>,
         values: Vec<Pattern>,
     },
-    /// A client's tool would change what governs it, or decide in a person's place.
+    /// A client's tool would change the files that govern it, or decide in a person's place.
     Governs,
-    /// Processes would be contained by less than namespaces.
+    /// Processes would run without namespaces.
     Uncontained,
 }
 
@@ -54,7 +54,7 @@ impl From<String> for Objection {
 }
 
 impl Matcher {
-    /// Why the subject is matched; nothing when it is not.
+    /// Why the rule matches the subject; `None` if it does not.
     pub(super) fn objects(&self, subject: &Subject<'_>) -> Option<Objection> {
         match (self, subject) {
             (
@@ -148,7 +148,7 @@ impl Matcher {
     }
 }
 
-/// How the text of an argument is read.
+/// How to read the text of an argument.
 #[derive(Clone, Copy)]
 enum Reading<'a> {
     Value,
@@ -195,15 +195,15 @@ fn constrained(
     }
 }
 
-/// What a path leads to when links are followed, written as the path is: relative, or absolute. What is no place in the workspace by
-/// its name alone stays as it is.
+/// The path after following links, relative or absolute as given. A path that is not inside the
+/// workspace by its name stays as it is.
 fn behind(files: &Jail, given: &str, named: &str) -> Result<String, FileError> {
     match files.real(given) {
         Ok(real) if named.starts_with('/') => {
             Ok(normalise(&format!("{}/{real}", files.root().display())))
         }
         Ok(real) => Ok(normalise(&real)),
-        // Nothing can be there, so there is nothing else to judge.
+        // Nothing can exist there, so only the name is left to judge.
         Err(FileError::BadPath { .. } | FileError::NotDirectory(_)) => Ok(named.to_owned()),
         Err(FileError::Outside(_))
             if named.starts_with("..")

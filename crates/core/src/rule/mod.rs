@@ -1,4 +1,4 @@
-//! Policy as one ordered list of rules. Every spelling desugars into it at load.
+//! Policy as one ordered list of rules. Loading turns every spelling of policy into it.
 
 mod desugar;
 mod matcher;
@@ -15,21 +15,21 @@ use serde_json::{Map, Value};
 use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::tier::Tier;
 
-/// One rule with the line it came from.
+/// One rule with its source line.
 #[derive(Debug)]
 pub struct Rule {
     /// What it does when it matches.
     pub action: Action,
-    /// The rule in words, as `tools_policy.deny: fs.*`.
+    /// The rule in words, such as `tools_policy.deny: fs.*`.
     pub words: String,
-    /// Where it was written; absent for the built-in rules.
+    /// Where it was written; `None` for the built-in rules.
     pub place: Option<Place>,
-    /// The layer that says it.
+    /// The layer that sets it.
     pub layer: Layer,
     matcher: Matcher,
 }
 
-/// Who says a rule, highest first. Nothing lower loosens what is higher.
+/// The layers that set rules, highest first. A lower layer never loosens a higher one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
     /// The machine's file.
@@ -38,7 +38,7 @@ pub enum Layer {
     User,
     /// The project.
     Project,
-    /// The program itself: what holds unless somebody says otherwise.
+    /// The program's own defaults.
     BuiltIn,
 }
 
@@ -54,7 +54,7 @@ impl From<Authority> for Layer {
 /// What a matching rule does. The strongest wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
-    /// The call needs nobody's agreement: it answers asks of its own layer and of those below.
+    /// The call needs no approval: it answers asks of the same layer and of lower ones.
     Allow,
     /// A person decides.
     Ask,
@@ -63,7 +63,7 @@ pub enum Action {
 }
 
 impl Rule {
-    /// What a script that calls a denied built-in is told.
+    /// The message for a script that calls a denied built-in.
     pub(crate) fn denial_of(&self, builtin: &str) -> String {
         match &self.place {
             Some(place) => format!("`{builtin}` is denied by `{}` at {place}", self.words),
@@ -73,7 +73,7 @@ impl Rule {
 }
 
 impl Action {
-    /// The word events carry.
+    /// The action's word in events.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -89,16 +89,16 @@ impl Action {
 pub struct Match<'a> {
     /// The rule.
     pub rule: &'a Rule,
-    /// What about the subject it objects to.
+    /// What it objects to about the subject.
     pub because: String,
-    /// The argument it objects to, when it is one.
+    /// The argument it objects to, if it objects to one.
     pub argument: Option<String>,
 }
 
 /// What rules judge.
 #[derive(Clone, Copy, Debug)]
 pub enum Subject<'a> {
-    /// A tool's name alone: whether it is shown.
+    /// A tool's name alone, to decide whether the tool is shown.
     Name(&'a str),
     /// A call of a tool.
     Tool {
@@ -108,14 +108,14 @@ pub enum Subject<'a> {
         effects: Effects,
         /// Its capabilities.
         capabilities: &'a [(String, Vec<String>)],
-        /// Its arguments that are paths.
+        /// The arguments that are paths.
         path_params: &'a [String],
         /// The arguments of this call.
         arguments: &'a Map<String, Value>,
-        /// The workspace, in which paths are followed to what they lead to; absent where no call is made.
+        /// The workspace in which the rules resolve paths; `None` if no call is made.
         files: Option<&'a Jail>,
     },
-    /// A built-in, as `fs.write`.
+    /// A built-in, such as `fs.write`.
     Builtin(&'a str),
     /// A call that a client runs itself, with its arguments.
     Client(&'a ClientToolCall, &'a Map<String, Value>),
@@ -123,8 +123,8 @@ pub enum Subject<'a> {
     Processes(Tier),
 }
 
-/// Whether a rule denies a built-in by its name. Only that reaches pure built-ins: a list of what is allowed is about what touches
-/// something.
+/// Whether a rule denies a built-in by its name. Only such a rule reaches pure built-ins: a list of
+/// allowed names covers only built-ins with effects.
 #[must_use]
 pub(crate) fn denies_by_name(rules: &[Rule], builtin: &str) -> bool {
     rules.iter().any(|rule| {
@@ -133,13 +133,13 @@ pub(crate) fn denies_by_name(rules: &[Rule], builtin: &str) -> bool {
     })
 }
 
-/// Every rule that matches, strongest first, in list order among equals.
+/// Every matching rule, strongest first, in list order among equals.
 #[must_use]
 pub fn matches<'a>(rules: &'a [Rule], subject: &Subject<'_>) -> Vec<Match<'a>> {
     judged(rules.iter(), subject)
 }
 
-/// Every rule that matches, of those that [`relevant`] left.
+/// Every matching rule among those that [`relevant`] selected.
 pub(crate) fn matches_among<'a>(
     rules: &'a [Rule],
     relevant: &[usize],
@@ -165,8 +165,8 @@ fn judged<'a>(rules: impl Iterator<Item = &'a Rule>, subject: &Subject<'_>) -> V
     found
 }
 
-/// The rules that any call of a tool can break, by index. What depends on nothing but the tool itself is decided here, once, and not again
-/// for every call.
+/// The indexes of the rules that a call of a tool can break. Rules that depend only on the tool are
+/// decided here once, not again for every call.
 pub(crate) fn relevant(
     rules: &[Rule],
     name: &str,
@@ -194,8 +194,8 @@ pub(crate) fn relevant(
         .collect()
 }
 
-/// The matches without the asks that an allow answers: one of the same layer or of a higher one. An
-/// allow never answers a denial.
+/// Drops the asks that an allow of the same or a higher layer answers. An allow never answers a
+/// denial.
 pub(crate) fn unanswered(found: Vec<Match<'_>>) -> Vec<Match<'_>> {
     let allows = found.iter().filter(|one| one.rule.action == Action::Allow);
     let Some(highest) = allows.map(|one| one.rule.layer).min() else {

@@ -1,4 +1,4 @@
-//! What a call gives its Rust tool: the same ways to the world as a script has, under the same plan.
+//! The access that a call gives its Rust tool: the same as a script has, under the same plan.
 
 use super::execute::RustCall;
 use crate::builtin::Program;
@@ -26,7 +26,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::file::Jail;
 
-/// How deep calls inside calls may nest; deeper ones are refused.
+/// How deep calls may nest; deeper ones are refused.
 const MAX_DEPTH: usize = 8;
 
 impl CallAccess for RustCall<'_> {
@@ -116,7 +116,7 @@ impl CallAccess for RustCall<'_> {
             let kept = self
                 .with_blobs(move |blobs| blobs.write_from(&*content, &media_type, 0))
                 .await?;
-            // Other tasks of the call may have stored something meanwhile.
+            // Another task of the call may have stored an artifact in the meantime.
             room_to_keep(self.ctx)?;
             self.ctx.stored(&kept.artifact, kept.preview.redacted);
             Ok(kept.artifact)
@@ -137,7 +137,7 @@ impl CallAccess for RustCall<'_> {
 }
 
 impl RustCall<'_> {
-    /// A call inside this one: of the same session and run, with what is left of its time.
+    /// Makes a nested call in the same session and run, with the remaining time.
     async fn call_inside(&self, tool: &str, arguments: Value) -> ToolResult {
         let mut call = self.ctx.call().clone();
         call.id = format!("{}/{}", call.id, crate::digest::fresh_id("in")).into();
@@ -157,7 +157,7 @@ impl RustCall<'_> {
         }
         call.arguments = Arguments::Value(arguments);
         let result = run(self.ctx.shared(), call).await;
-        // Where the run shall go is not this tool's to decide.
+        // The outer tool may not swallow an interruption of the run.
         if let Some(control) = result
             .error
             .as_ref()

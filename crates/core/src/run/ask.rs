@@ -1,4 +1,5 @@
-//! Why a person must agree, and the one answer there is so far: nobody can be asked.
+//! The reasons to ask a person, and the only answer so far: a refusal, because there is no
+//! approver.
 
 use super::context::Context;
 use crate::digest;
@@ -7,11 +8,10 @@ use crate::registry::RegisteredTool;
 use crate::span::Place;
 use serde_json::{Map, Value, json};
 
-/// Something asks for a person's agreement.
+/// One reason to ask a person.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
     pub(super) asker: Asker,
-    /// Why.
     pub(super) reason: String,
     /// The line that asks.
     pub(super) place: Option<Place>,
@@ -20,7 +20,7 @@ pub(super) struct Ask {
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asker {
-    /// A rule, in its own words.
+    /// A rule, quoted.
     Rule(String),
     /// The hook of this name.
     Hook(String),
@@ -42,8 +42,8 @@ impl Ask {
     }
 }
 
-/// Everything that asks about one call, bound to what exactly would run: an answer is void when the
-/// tool's definition, the arguments or the policy have changed since.
+/// All questions about one call, bound to exactly what would run: an answer is void if the tool's
+/// definition, the arguments or the policy have changed since.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) asks: Vec<Ask>,
@@ -70,8 +70,8 @@ impl Request {
     }
 }
 
-/// The answer where no approver is there: no. Every question of a call, a built-in or an artifact
-/// ends here.
+/// The refusal for a question that no approver can answer. Every question about a call, a built-in
+/// or an artifact ends here.
 pub(super) fn nobody(subject: Option<&str>, asks: &[Ask]) -> Refusal {
     let reasons: Vec<String> = asks.iter().map(Ask::words).collect();
     let subject = subject.map_or_else(String::new, |name| format!("`{name}` "));

@@ -1,4 +1,5 @@
-//! Calls that a client runs itself. The stages are those of any call; between `before` and `finish` the client is on its own.
+//! Calls that a client runs itself. They pass the same stages, except that the client runs the body
+//! between `before` and `finish`.
 
 use super::admit::{AdmittedClientCall, admit_client_call, claim};
 use super::approve::approve;
@@ -17,7 +18,8 @@ use crate::stage::Stage;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Judges a call that a client is about to run. A call that touches several files is judged for each, and runs only if all may.
+/// Judges a call that a client is about to run. A call that touches several files is judged for
+/// each file, and runs only if all pass.
 pub(crate) async fn judge(shared: &Arc<Shared>, call: Call, client: &Client) -> Judgement {
     let (ctx, sent) = Context::new(shared, call);
     let watch = Stopwatch::start(&ctx);
@@ -41,7 +43,7 @@ pub(crate) async fn judge(shared: &Arc<Shared>, call: Call, client: &Client) -> 
     }
 }
 
-/// The parts to be judged; none when the call is judged elsewhere.
+/// The parts to judge; empty if the call is judged elsewhere.
 fn parts(call: &AdmittedClientCall) -> Result<Vec<Part>, Refusal> {
     match call.foreign() {
         Some(foreign) if !foreign.is_judged_elsewhere() => foreign.parts(call.input()),
@@ -59,7 +61,8 @@ fn rewritten(
     })
 }
 
-/// The arguments of a call that was judged, with its commands inside the sandbox; `None` where the client's map does not want that.
+/// The arguments of a judged call, with its commands wrapped in the sandbox; `None` if the client's
+/// map does not ask for that.
 pub(crate) fn contain(
     shared: &Shared,
     call: &Call,
@@ -79,7 +82,7 @@ pub(crate) fn contain(
     }
 }
 
-/// The arguments of each part as the hooks leave them. The first refusal ends the parts before it, too.
+/// The arguments of each part as the hooks leave them. A refusal also ends the parts that passed.
 async fn judge_parts(
     whole: &Context,
     call: &AdmittedClientCall,
@@ -125,7 +128,7 @@ async fn judge_parts(
     Ok(passed.into_iter().map(delegated).collect())
 }
 
-/// Parts that passed and do not run, because another one was refused.
+/// Ends the parts that passed, because another part was refused.
 fn end(passed: Vec<(Context, Stopwatch, Part)>) {
     for (ctx, watch, _) in passed {
         let refusal = Refusal::new(Code::Denied, "another part of the same call was refused");
@@ -133,7 +136,8 @@ fn end(passed: Vec<(Context, Stopwatch, Part)>) {
     }
 }
 
-/// The context of one part. The first keeps the call's id, so that a call of one part is known by the client's own.
+/// The context of one part. The first part keeps the call's id, so that a call with one part has
+/// the client's id.
 fn part_context(whole: &Context, index: usize) -> (Context, Stopwatch) {
     let mut call = whole.call().clone();
     if index > 0 {
@@ -144,7 +148,7 @@ fn part_context(whole: &Context, index: usize) -> (Context, Stopwatch) {
     (ctx, watch)
 }
 
-/// Shows the hooks what a client's call came to, and says what the model may read of it.
+/// Shows the outcome of a client's call to the hooks, and returns what the model may read of it.
 pub(crate) async fn observe(
     shared: &Arc<Shared>,
     call: Call,
@@ -179,7 +183,7 @@ pub(crate) async fn observe(
         let finished = finish(&ctx, executed).await;
         watch.done(&finished.result);
         let result = *ctx.record_ended(finished.result, &watch);
-        // The first part that objects speaks for the call: they all have the same result.
+        // All parts share one result, so the first one that a hook changed decides.
         if finished.hooks == Hooks::ChangedIt && observation == Observation::Nothing {
             let text = result.text();
             // A hook that changed only the text leaves no value.

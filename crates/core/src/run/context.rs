@@ -1,4 +1,4 @@
-//! What every stage of one call has at hand.
+//! The context of one call, which every stage receives.
 
 use super::deadline::{Deadline, of_call};
 use super::execute::hold::Hold;
@@ -23,18 +23,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// One call on its way. Cheap to clone.
+/// One call in progress. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Context(pub(super) Arc<Inner>);
 
 impl Context {
-    /// The context of a call, and what was sent with it.
+    /// Creates the context of a call, and returns the arguments sent with it.
     pub(crate) fn new(shared: &Arc<Shared>, mut call: Call) -> (Self, Arguments) {
         let sent = std::mem::replace(&mut call.arguments, Arguments::Value(Value::Null));
         (Self(Arc::new(Inner::new(Arc::clone(shared), call))), sent)
     }
 
-    /// The same call, thought through without a trace. Only the one who thinks may listen.
+    /// Creates the context of a dry run: only the given listeners hear its events.
     pub(crate) fn rehearsed(
         shared: &Arc<Shared>,
         call: Call,
@@ -67,14 +67,14 @@ impl Context {
         self.0.started
     }
 
-    /// When all that is done for the call must be over.
+    /// When all work for the call must have ended.
     pub(super) fn ends(&self) -> Deadline {
         self.0
             .ends
             .later(Duration::from_nanos(self.0.paused.load(Ordering::Relaxed)))
     }
 
-    /// Stops the call's clock until the guard is dropped: a person's time is not the call's.
+    /// Stops the call's clock until the guard is dropped: the time a person takes does not count.
     pub(super) fn pause(&self) -> Pause<'_> {
         Pause {
             ctx: self,
@@ -82,12 +82,12 @@ impl Context {
         }
     }
 
-    /// The call without its arguments: those go from stage to stage.
+    /// The call without its arguments, which the stages pass on themselves.
     pub(crate) fn call(&self) -> &Call {
         &self.0.call
     }
 
-    /// Whether the call is only thought through: nothing is executed, counted or recorded.
+    /// Whether this is a dry run: nothing is executed, counted or recorded.
     pub(crate) fn is_rehearsed(&self) -> bool {
         self.0.rehearsal.is_some()
     }
@@ -121,12 +121,12 @@ impl Context {
         &self.0.view.catalogue
     }
 
-    /// What plans of this call start from.
+    /// The starting point for the plans of this call.
     pub(crate) fn site(&self) -> Site<'_> {
         self.shared().site(self.view())
     }
 
-    /// Takes note of where a call inside this one said that the run shall go; the first one counts.
+    /// Records that a nested call interrupted the run. The first interruption counts.
     pub(super) fn interrupt(&self, control: Control) {
         let _ = self.0.interrupted.set(control);
     }
@@ -135,19 +135,19 @@ impl Context {
         self.0.interrupted.get()
     }
 
-    /// Takes note of what the call holds alone.
+    /// Remembers what the call holds exclusively.
     pub(super) fn holds(&self, hold: &Arc<Hold>) {
         let _ = self.0.hold.set(Arc::downgrade(hold));
     }
 
-    /// What the call holds alone, while it or a thread of it is at work.
+    /// What the call holds exclusively, while the call or one of its threads runs.
     pub(super) fn hold(&self) -> Option<Arc<Hold>> {
         self.0.hold.get()?.upgrade()
     }
 
     pub(super) fn cancelled_when_over(&self) -> CancellationToken {
         let over = self.0.over.get_or_init(|| self.0.call.cancel.child_token());
-        // Whoever asks when it is over is told now: nobody else will.
+        // The call may have ended before the token existed, and nothing else would cancel it.
         if self.0.is_over.load(Ordering::SeqCst) {
             over.cancel();
         }
@@ -158,7 +158,7 @@ impl Context {
         TellWhenOver(self)
     }
 
-    /// Adds all that the body kept to what it listed itself.
+    /// Adds everything that the body stored to the artifacts it listed itself.
     pub(super) fn list_stored(&self, artifacts: &mut Vec<ArtifactRef>) {
         let kept = self
             .0
@@ -174,7 +174,7 @@ impl Context {
         artifacts.retain(|artifact| seen.insert(artifact.id.clone()));
     }
 
-    /// Keeps a custom event for its hooks.
+    /// Queues a custom event for its hooks.
     pub(super) fn queue(&self, name: String, payload: Value) {
         self.0
             .emitted
@@ -185,7 +185,7 @@ impl Context {
 
     /// Whether a custom event waits for its hooks.
     pub(super) fn has_emitted(&self) -> bool {
-        // Whatever waits was counted when it was raised.
+        // Every queued event was counted when it was raised, so this check avoids the lock.
         self.0.raised.load(Ordering::Relaxed) > 0
             && !self
                 .0
@@ -204,7 +204,7 @@ impl Context {
     }
 }
 
-/// What is known of a call, and what else it comes to have on its way.
+/// The state of one call.
 pub(super) struct Inner {
     pub(super) shared: Arc<Shared>,
     /// The view of its mode.
@@ -212,33 +212,33 @@ pub(super) struct Inner {
     session: Arc<Session>,
     pub(super) call: Call,
     started: Instant,
-    /// When all that is done for it must be over.
+    /// When all work for it must have ended.
     ends: Deadline,
-    /// Nanoseconds in which the call waited for a person.
+    /// Nanoseconds that the call spent waiting for a person.
     paused: AtomicU64,
     pub(super) rehearsal: Option<Box<DryRun>>,
-    /// Why the record does not have an event of the call.
+    /// Why the record lacks an event of the call.
     pub(super) unrecorded: OnceLock<StoreError>,
-    /// Custom events raised by scripts whose hooks have not run yet.
+    /// Custom events that scripts raised and whose hooks have not run yet.
     pub(super) emitted: Mutex<VecDeque<(String, Value)>>,
-    /// Events that scripts raised.
+    /// How many events scripts raised.
     pub(super) raised: AtomicU64,
-    /// Found when they are asked for.
+    /// Opened on first use.
     stores: OnceLock<Stores>,
-    /// What the call kept.
+    /// Artifacts that the call stored.
     pub(super) kept: Mutex<Vec<ArtifactRef>>,
-    /// How often something was taken out of that.
+    /// How many secrets were redacted from them.
     pub(super) redacted: AtomicU64,
-    /// Cancelled when the call is over; there when a tool asked for it.
+    /// Cancelled when the call is over; present only if a tool asked for it.
     over: OnceLock<CancellationToken>,
     is_over: AtomicBool,
     /// Whether its last event was written.
     pub(super) has_ended: AtomicBool,
-    /// Held while an event is written, so that none comes after the last one.
+    /// Held while an event is written, so that no event follows the last one.
     pub(super) writing: Mutex<()>,
-    /// Where a call inside this one said that the run shall go.
+    /// How a nested call interrupted the run.
     interrupted: OnceLock<Control>,
-    /// What the call holds alone while it is at work.
+    /// What the call holds exclusively while it runs.
     hold: OnceLock<Weak<Hold>>,
 }
 
@@ -271,13 +271,13 @@ impl Inner {
     }
 }
 
-/// What a call that is only thought through has instead of the engine's: who listens, and what it counts.
+/// The listeners and counters that a dry run uses instead of the engine's.
 pub(super) struct DryRun {
     pub(super) listeners: Vec<Listener>,
     metrics: Arc<Metrics>,
 }
 
-/// Tells what a tool started that its call is over.
+/// Tells background work of the tool that the call is over.
 pub(super) struct TellWhenOver<'a>(&'a Context);
 
 impl Drop for TellWhenOver<'_> {
@@ -289,7 +289,7 @@ impl Drop for TellWhenOver<'_> {
     }
 }
 
-/// While it is there, the call's clock stands still.
+/// Stops the call's clock until it is dropped.
 pub(super) struct Pause<'a> {
     ctx: &'a Context,
     since: Instant,

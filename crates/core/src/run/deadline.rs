@@ -1,4 +1,4 @@
-//! When a call must be over, and by whose limit.
+//! When a call must end, and who set that limit.
 
 use super::context::Context;
 use crate::refusal::{Code, Refusal};
@@ -6,10 +6,10 @@ use crate::registry::RegisteredTool;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A time nobody waits for.
+/// Long enough to mean no limit.
 const FAR: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// When a body must have ended, and by whose limit.
+/// When a body must have ended, and who set that limit.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
     pub(super) at: Instant,
@@ -25,15 +25,15 @@ enum Whose {
     Run,
 }
 
-/// How long the processes of a call may take, as far as it can be told before.
+/// The longest time that the processes of a call may take.
 pub(super) fn longest(ctx: &Context, tool: &RegisteredTool) -> Duration {
     deadline(ctx, tool).limit
 }
 
-/// The earliest of the tool's cap, the caller's and the run's.
+/// The earliest of the tool's limit, the caller's and the run's.
 pub(super) fn deadline(ctx: &Context, tool: &RegisteredTool) -> Deadline {
     let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
-    // The clock is looked at only for a tool that has a cap.
+    // Only a tool with a limit needs the clock.
     earlier(
         ctx.ends(),
         own.and_then(|limit| {
@@ -46,14 +46,14 @@ pub(super) fn deadline(ctx: &Context, tool: &RegisteredTool) -> Deadline {
     )
 }
 
-/// The earlier of the caller's and the run's, which all that is done for a call has to keep.
+/// The earlier of the caller's limit and the run's. It bounds all work for a call.
 pub(super) fn of_call(started: Instant, budget: Duration, timeout: Option<Duration>) -> Deadline {
     let run = Deadline {
         at: started.checked_add(budget).unwrap_or(started + FAR),
         limit: budget,
         whose: Whose::Run,
     };
-    // A bound beyond what a clock can show is none.
+    // A limit beyond the range of the clock counts as no limit.
     earlier(
         run,
         timeout.and_then(|limit| {
@@ -71,7 +71,7 @@ fn earlier(one: Deadline, other: Option<Deadline>) -> Deadline {
 }
 
 impl Deadline {
-    /// The same limit, so much later.
+    /// The same limit, later by `time`.
     pub(super) fn later(self, time: Duration) -> Self {
         match self.at.checked_add(time) {
             Some(at) if !time.is_zero() => Self { at, ..self },

@@ -1,4 +1,4 @@
-//! Explain: the decision of every stage for a call, nothing executed.
+//! Explain: the decision of every stage about a call, without executing it.
 
 use super::admit::admit;
 use super::approve::approve;
@@ -21,27 +21,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tool_harness_sandbox::network::Domains;
 use tool_harness_sandbox::plan::Plan;
 
-/// What would become of a call.
+/// What would happen to a call.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// The tool's canonical name, or the name asked for.
+    /// The tool's canonical name, or the requested name if there is no such tool.
     pub tool: String,
-    /// The arguments it would run with, or why it would not.
+    /// The arguments it would run with, or why it would not run.
     pub outcome: Result<Value, Refusal>,
     /// Each stage, in order.
     pub stages: Vec<StageReport>,
-    /// What the tool can do.
+    /// The tool's effects.
     pub effects: Effects,
-    /// What its processes may touch; absent when it starts none.
+    /// What its processes may touch; absent if it starts none.
     pub plan: Option<Plan>,
-    /// The hosts its requests may reach; absent when it sends none.
+    /// The hosts its requests may reach; absent if it sends none.
     pub hosts: Option<Hosts>,
 }
 
-/// The hosts that requests may reach, and the lines that say so.
+/// The hosts that requests may reach, and the lines that list them.
 #[derive(Clone, Debug)]
 pub struct Hosts {
-    /// The list; empty when there is none.
+    /// The list; empty if none is declared.
     pub domains: Domains,
     /// The project's line first, then those of the layers that narrow it.
     pub from: Vec<Place>,
@@ -50,11 +50,11 @@ pub struct Hosts {
 /// One stage of an explanation.
 #[derive(Clone, Debug)]
 pub struct StageReport {
-    /// Its name.
+    /// The stage.
     pub stage: Stage,
     /// What it decided.
     pub outcome: StageOutcome,
-    /// What it looked at, a line each.
+    /// What it considered, one item per line.
     pub lines: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ pub enum StageOutcome {
 }
 
 impl StageOutcome {
-    /// The word reports carry.
+    /// The word for it in reports.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ impl StageOutcome {
 }
 
 impl Explanation {
-    /// The form `--json` prints.
+    /// The form that `--json` prints.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let stages: Vec<Value> =
@@ -110,7 +110,7 @@ impl Explanation {
         document
     }
 
-    /// The plan and the hosts, a line each.
+    /// The plan and the hosts, one item per line.
     #[must_use]
     pub fn reach_lines(&self) -> Vec<String> {
         let mut lines = self.plan.as_ref().map(plan_lines).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Explanation {
     }
 }
 
-/// The stages a call passes before its body runs, with what they decide.
+/// The stages that decide about a call before its body runs.
 const STAGES: [Stage; 5] = [
     Stage::Admit,
     Stage::Authorize,
@@ -198,7 +198,7 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
     cleaned(&ctx, explanation)
 }
 
-/// Without the secrets that it quotes.
+/// Redacts the secrets that an explanation quotes.
 fn cleaned(ctx: &Context, mut explanation: Explanation) -> Explanation {
     let mut pass = ctx.pass();
     pass.string(&mut explanation.tool);
@@ -214,7 +214,7 @@ fn cleaned(ctx: &Context, mut explanation: Explanation) -> Explanation {
     explanation
 }
 
-/// Whether the hooks were asked in their order, up to the one that refused.
+/// Whether the hooks were asked in order, up to the one that refused.
 fn all_asked(ctx: &Context, refusal: &Refusal) -> bool {
     let broken = ["tool.pre", "tool.post"]
         .iter()
@@ -222,7 +222,7 @@ fn all_asked(ctx: &Context, refusal: &Refusal) -> bool {
     !broken && !matches!(refusal.code, Code::Timeout | Code::Cancelled)
 }
 
-/// What hooks decided, as they decided it: the events of the rehearsal.
+/// Collects the decisions of hooks: the events of the dry run.
 #[derive(Default)]
 struct Decided(Mutex<Vec<Event>>);
 
@@ -242,7 +242,8 @@ impl Sink for Decided {
 }
 
 impl Decided {
-    /// Each link of the chain before the body with its decision, in order. Each that was asked has written one, in that order, too.
+    /// Each link of the chain before the body with its decision. Every link that was asked recorded
+    /// one event, in the same order.
     fn lines(&self, ctx: &Context) -> Vec<String> {
         let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = |event: &Event, key: &str| {

@@ -1,4 +1,4 @@
-//! What calls in flight share: places, keys, stored results, threads.
+//! State that running calls share: places, keys, stored results, threads.
 
 use super::execute::{IdempotencyCache, Keys};
 use crate::slots::Slots;
@@ -6,25 +6,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use tokio::sync::Semaphore;
 
-/// What calls in flight share, whichever version of the project they began with.
+/// State that running calls share across versions of the project.
 #[derive(Default)]
 pub(crate) struct InFlight {
-    /// Places for calls of this engine, when they are limited.
+    /// Places for calls of this engine, if they are limited.
     pub(crate) places: Option<Arc<Slots>>,
-    /// What calls of tools that must not overlap hold.
+    /// Keys held by calls that must not overlap.
     pub(crate) keys: Keys,
     /// Results of calls that are not made twice.
     pub(crate) stored: IdempotencyCache,
-    /// Places for threads of tools that block.
+    /// Places for threads of blocking tools.
     pub(crate) threads: Threads,
-    /// Threads whose call ended without them.
+    /// How many threads outlived their call.
     pub(crate) abandoned: AtomicUsize,
-    /// Events that they, or others, raised after the end of their call.
+    /// How many events were raised after the end of their call.
     pub(crate) late: AtomicU64,
 }
 
 impl InFlight {
-    /// With places for so many calls at once; without a number, for as many as are made.
+    /// Creates the state with places for `calls` calls at once; `None` means no limit.
     pub(crate) fn new(calls: Option<usize>) -> Self {
         Self {
             places: calls.map(Slots::new),
@@ -33,10 +33,10 @@ impl InFlight {
     }
 }
 
-/// Places for threads of tools that block.
+/// Places for threads of blocking tools.
 pub(crate) struct Threads(Arc<Semaphore>);
 
-/// Threads for tools that block, those that were left behind included.
+/// The most threads for blocking tools, abandoned ones included.
 const MAX_THREADS: usize = 256;
 
 impl Default for Threads {

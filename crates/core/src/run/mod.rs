@@ -1,4 +1,4 @@
-//! Stage 4: a call to its result. Read this file first.
+//! Stage 6: runs a call and returns its result. Read this file first.
 
 mod access;
 mod admit;
@@ -49,29 +49,31 @@ use std::sync::Arc;
 use std::task::Poll;
 use stopwatch::Stopwatch;
 
-/// Runs one call through every stage. This is the only way to a body, and the only place that writes the events of a call.
+/// Runs one call through every stage. No other path reaches a body, and nothing else writes the
+/// events of a call.
 pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
     *begin(shared, call).finish().await
 }
 
-/// A call after the stages that wait for nothing. It ends once: by [`PendingCall::finish`], or cancelled when nobody waits for it any more.
+/// A call after the stages that do not wait. It ends once: in [`PendingCall::finish`], or cancelled
+/// when the caller drops it.
 pub(crate) struct PendingCall {
     ctx: Context,
     watch: Stopwatch,
     rest: Rest,
 }
 
-/// What is to come of a call.
+/// What remains to be done for a call.
 enum Rest {
     /// The stages that wait.
     Stages(Authorized),
-    /// It was refused, and its last event is written.
+    /// A stage refused the call, and its last event is written.
     Refused(Box<ToolResult>),
-    /// Nothing more.
+    /// The call has ended.
     Nothing,
 }
 
-/// Admits and authorizes a call. Calls of a turn begin in their order, so that limits count in it.
+/// Admits and authorizes a call. The calls of a turn begin in order, so limits count them in order.
 pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> PendingCall {
     let (ctx, sent) = Context::new(shared, call);
     let mut watch = Stopwatch::start(&ctx);
@@ -91,7 +93,7 @@ pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> PendingCall {
 }
 
 impl PendingCall {
-    /// The result, if the call was refused.
+    /// The result, if a stage refused the call.
     pub(crate) fn refused(&mut self) -> Option<Box<ToolResult>> {
         match std::mem::replace(&mut self.rest, Rest::Nothing) {
             Rest::Refused(result) => Some(result),
@@ -102,7 +104,7 @@ impl PendingCall {
         }
     }
 
-    /// The rest of the way.
+    /// Runs the remaining stages.
     pub(crate) async fn finish(&mut self) -> Box<ToolResult> {
         let authorized = match std::mem::replace(&mut self.rest, Rest::Nothing) {
             Rest::Stages(authorized) => authorized,
@@ -114,7 +116,7 @@ impl PendingCall {
             ended: false,
         };
         let (ctx, watch) = (&ending.call.ctx, &mut ending.call.watch);
-        // What the host gave is kept apart where it is asked; this is for what nobody thought of.
+        // Panics of host code are caught where the host is called. This catches every other panic.
         let ended = {
             let mut work = pin!(carried_out(ctx, watch, authorized));
             poll_fn(|cx| {
@@ -129,7 +131,7 @@ impl PendingCall {
     }
 }
 
-/// The stages that wait.
+/// Runs the stages that wait.
 async fn carried_out(
     ctx: &Context,
     watch: &mut Stopwatch,
@@ -157,7 +159,7 @@ async fn carried_out(
     }
 }
 
-/// Approves a call. Most ask nobody, and those do not look at the clock for it.
+/// Approves a call. Most calls need no approval, and those do not read the clock.
 async fn approved(
     ctx: &Context,
     watch: &mut Stopwatch,
@@ -180,7 +182,7 @@ impl Drop for PendingCall {
     }
 }
 
-/// Sees to it that a call that nobody waits for any more has its last event, too.
+/// Writes the last event of a call that its caller dropped.
 struct FinishGuard<'a> {
     call: &'a mut PendingCall,
     ended: bool,

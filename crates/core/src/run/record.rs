@@ -1,4 +1,5 @@
-//! The events of a call, as they are written: without secrets, and without payloads unless somebody asks.
+//! Writes the events of a call: without secrets, and without payloads unless a listener asks for
+//! them.
 
 use super::authorize::Authorized;
 use super::context::Context;
@@ -20,17 +21,17 @@ use serde_json::{Map, Value, json};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-/// Events that the scripts of one call may put into the record. A loop around `log` must not fill it.
+/// Events that the scripts of one call may record. A loop around `log` must not fill the record.
 const MAX_RAISED: u64 = 1000;
 
 impl Context {
-    /// A refusal as it may leave: its words may quote what was sent.
+    /// Redacts a refusal, whose message may quote the arguments.
     pub(super) fn cleaned(&self, mut refusal: Refusal) -> Refusal {
         self.pass().refusal(&mut refusal);
         refusal
     }
 
-    /// Takes out what may not leave a call of this tool.
+    /// The redaction pass for a call of this tool.
     pub(super) fn pass(&self) -> Pass<'_> {
         let tool = self.view().find(&self.0.call.tool);
         self.0
@@ -119,14 +120,14 @@ impl Context {
         result
     }
 
-    /// Writes an event that a script raised, while there is room for it.
+    /// Writes an event that a script raised, up to the limit.
     pub(super) fn record_raised(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         if self.0.raised.fetch_add(1, Ordering::Relaxed) < MAX_RAISED {
             self.record(name, fields);
         }
     }
 
-    /// Writes how many events of scripts there was no room for, if any.
+    /// Writes how many events of scripts were dropped, if any.
     fn record_dropped(&self) {
         let dropped = self
             .0
@@ -149,7 +150,7 @@ impl Context {
         });
     }
 
-    /// Writes a custom event, and keeps it for its hooks.
+    /// Writes a custom event, and queues it for its hooks.
     pub(super) fn emit(&self, source: &str, name: &str, payload: &Value) {
         let mut name = if name.starts_with("custom.") {
             name.to_owned()
@@ -166,7 +167,7 @@ impl Context {
         }
     }
 
-    /// Takes note of something that the body of the call kept, which its result will list.
+    /// Remembers an artifact that the body stored; the result will list it.
     pub(super) fn stored(&self, artifact: &ArtifactRef, redacted: u64) {
         self.taken_out(redacted);
         self.0
@@ -177,17 +178,17 @@ impl Context {
         self.record_stored(artifact);
     }
 
-    /// Counts what was taken out of something before it came to the result.
+    /// Counts redactions that happened before the result existed.
     pub(super) fn taken_out(&self, redacted: u64) {
         self.0.redacted.fetch_add(redacted, Ordering::Relaxed);
     }
 
-    /// Writes that something was kept.
+    /// Writes that an artifact was stored.
     pub(super) fn record_stored(&self, artifact: &ArtifactRef) {
         self.record_own("artifact.stored", || object(artifact.to_json()));
     }
 
-    /// Whether events go anywhere.
+    /// Whether a listener or the record receives events.
     pub(super) fn is_read(&self) -> bool {
         !self.listeners().is_empty() || self.recorder().is_some()
     }
@@ -198,8 +199,8 @@ impl Context {
         record.filter(|_| !self.is_rehearsed())
     }
 
-    /// Appends an event to the record, before any listener hears of it. The first failure is kept:
-    /// it refuses a call with effects.
+    /// Appends an event to the record before any listener hears it. The first failure is kept: it
+    /// refuses a call with effects.
     fn append(&self, event: &EventRef<'_>) {
         if let Some(record) = self.recorder() {
             let appended = caught(|| record.append(&event.to_event()));
@@ -210,8 +211,8 @@ impl Context {
         }
     }
 
-    /// Refuses a call with effects that the record does not have. Nothing may happen that nobody
-    /// can find later.
+    /// Refuses a call with effects if the record could not store one of its events. Every effect
+    /// must be traceable later.
     pub(super) fn refuse_if_unrecorded(&self, tool: &RegisteredTool) -> Result<(), Refusal> {
         match self.0.unrecorded.get() {
             Some(error) if !tool.effects.is_empty() => {
@@ -254,7 +255,7 @@ impl Context {
         }
     }
 
-    /// Writes an event, if anybody listens, without the secrets that its fields may hold, and of long ones as much as anybody is told.
+    /// Writes an event if anything listens. Its fields are redacted and long ones shortened.
     pub(crate) fn record(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         self.record_own(name, || {
             let mut fields = fields();
@@ -264,7 +265,7 @@ impl Context {
         });
     }
 
-    /// Writes an event whose fields are the harness's own words, or have been cleaned.
+    /// Writes an event whose fields come from the harness or are already redacted.
     fn record_own(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
         if !self.is_read() {
             return;
@@ -283,9 +284,10 @@ impl Context {
         });
     }
 
-    /// Writes an event, if the last one of the call has not been written: what a tool that was left behind still says is counted only.
+    /// Writes an event unless the call's last event is written. Later events, from a tool that was
+    /// left behind, are only counted.
     fn unless_ended(&self, name: &str, write: impl FnOnce()) {
-        // Who has the only handle on the call is nobody's rival.
+        // The only handle on a call needs no lock.
         let _turn = (Arc::strong_count(&self.0) > 1).then(|| {
             self.0
                 .writing
@@ -300,7 +302,7 @@ impl Context {
         write();
     }
 
-    /// The same, with more for those who ask for payloads.
+    /// The same, with additional fields for listeners that ask for payloads.
     fn record_with(
         &self,
         name: &str,
@@ -354,7 +356,7 @@ fn failure_fields(result: &ToolResult, watch: &Stopwatch) -> Map<String, Value> 
     fields
 }
 
-/// The words of an error: they may quote what was sent and what was found.
+/// The message of an error. It may quote arguments and results.
 fn said(result: &ToolResult) -> Value {
     result
         .error
@@ -362,13 +364,13 @@ fn said(result: &ToolResult) -> Value {
         .map_or(Value::Null, |error| error.message.as_str().into())
 }
 
-/// What a model reads of a result, and its value.
+/// The content and the value of a result.
 fn outcome(result: &ToolResult) -> Map<String, Value> {
     let content: Vec<Value> = result.content.iter().map(ContentBlock::to_json).collect();
     fields([("result", json!({"content": content, "value": result.value}))])
 }
 
-/// How often something was taken out of a result, and what of it was kept.
+/// Adds the number of redactions and the handles of stored artifacts.
 fn add_counts(fields: &mut Map<String, Value>, result: &ToolResult) {
     if let Some(count) = result.metadata.get("redacted") {
         fields.insert("redacted".into(), count.clone());
@@ -382,7 +384,7 @@ fn add_counts(fields: &mut Map<String, Value>, result: &ToolResult) {
     }
 }
 
-/// The fields of an event that every call has: built without the detour that `json!` takes for values.
+/// The fields of an event that every call writes; cheaper than `json!`.
 fn fields<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
     fields
         .into_iter()

@@ -1,4 +1,4 @@
-//! What an engine is made of, and one version of its project.
+//! The parts of an engine, and one version of its project.
 
 use super::execute::Secrets;
 use super::in_flight::InFlight;
@@ -24,26 +24,27 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tool_harness_sandbox::file::Jail;
 
-/// Reads the environment for `env`, of the names that the project lists; the library itself never does. What may not be read is an error that says
-/// who can change that: a project cannot give itself the environment.
+/// Reads the environment variables that the project lists for `env`; the library itself never reads
+/// the environment. If a variable may not be read, the error says who can change that: a project
+/// cannot give itself the environment.
 pub type Environment = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync>;
 
-/// The workspace of an engine that has none. It does not exist, so nothing can be opened in it.
+/// The workspace of an engine without one. It does not exist, so no file in it can be opened.
 const NOWHERE: &str = "/nonexistent";
 
-/// What an engine is made of. Every version of the project's files shares it: sessions and their
-/// stores, workers, the workspace, what the host gave.
+/// The parts of an engine. Every version of the project's files shares them: sessions and their
+/// stores, workers, the workspace, the host's parts.
 #[derive(Clone)]
 pub(crate) struct EngineBase {
     pub(crate) extent: Extent,
-    /// The project's folder; absent where the host brings everything.
+    /// The project's folder; absent if the host supplies everything.
     pub(crate) project: Option<PathBuf>,
-    /// The text of a root file, from the host.
+    /// The text of a root file that the host supplied.
     pub(crate) root: Option<String>,
-    /// The files above the project, highest first.
+    /// The files of the layers above the project, highest first.
     pub(crate) layers: Vec<(Authority, PathBuf)>,
     pub(crate) workers: Arc<Workers>,
-    /// The folder tools may touch; absent where the host gave none.
+    /// The folder that tools may touch; absent if the host set none.
     pub(crate) jail: Option<Arc<Jail>>,
     pub(crate) host: Arc<HostParts>,
     pub(crate) in_flight: Arc<InFlight>,
@@ -56,14 +57,14 @@ pub(crate) struct EngineBase {
     pub(crate) outside: Arc<dyn Outside>,
     pub(crate) budget: Duration,
     pub(crate) secrets: Secrets,
-    /// What must not leave, whichever version of the project learned it.
+    /// Secret values that must not leave, learned by any version of the project.
     pub(crate) values: Arc<SecretValues>,
     pub(crate) blobs: Arc<dyn BlobStore>,
-    /// What workers found in scripts that have not changed since.
+    /// What workers found in scripts, by source.
     pub(crate) facts: Arc<Mutex<FactsBySource>>,
 }
 
-/// One version of a project, and the engine it is loaded in. All calls of that version share it.
+/// One version of a project, and the engine that loaded it. All calls of that version share it.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) base: EngineBase,
@@ -92,7 +93,7 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
-    /// A version of the project, with the view of each of its modes.
+    /// Builds a version of the project, with a view of each mode.
     pub(crate) fn new(base: EngineBase, catalogue: Catalogue) -> Self {
         let catalogue = Arc::new(catalogue);
         let view = |mode: &str| {
@@ -114,7 +115,7 @@ impl Shared {
         }
     }
 
-    /// The same version over another workspace, with stores of its own.
+    /// The same version over another workspace, with its own stores.
     pub(crate) fn over(&self, jail: Jail) -> Self {
         let base = EngineBase {
             jail: Some(Arc::new(jail)),
@@ -129,7 +130,7 @@ impl Shared {
         }
     }
 
-    /// The view of a mode; absent when the project has no such mode.
+    /// The view of a mode; absent if the project has no such mode.
     pub(crate) fn view(&self, mode: &str) -> Option<&Arc<View>> {
         if mode == DEFAULT_MODE {
             return Some(&self.default_view);
@@ -137,12 +138,13 @@ impl Shared {
         self.views.get(mode)
     }
 
-    /// The view that stands in where the mode is unknown, until the call is refused for that.
+    /// The view of a mode, or the default view if the mode is unknown. Admission refuses the call
+    /// later.
     pub(crate) fn view_or_default(&self, mode: &str) -> &Arc<View> {
         self.view(mode).unwrap_or(&self.default_view)
     }
 
-    /// The catalogue, for one who holds nothing else of this version.
+    /// Returns the catalogue, if nothing else of this version is in use.
     pub(crate) fn into_catalogue(self) -> Option<Catalogue> {
         let Self {
             catalogue,
@@ -154,7 +156,7 @@ impl Shared {
         Arc::into_inner(catalogue)
     }
 
-    /// What plans of a mode start from.
+    /// The starting point for the plans of a mode.
     pub(crate) fn site<'a>(&'a self, view: &'a View) -> Site<'a> {
         let workspace = self.jail.as_deref().map_or(Path::new(NOWHERE), Jail::root);
         Site {
@@ -164,7 +166,7 @@ impl Shared {
         }
     }
 
-    /// The folder tools may touch.
+    /// The folder that tools may touch.
     pub(crate) fn workspace(&self) -> Result<&Arc<Jail>, Refusal> {
         self.jail.as_ref().ok_or_else(|| {
             Refusal::new(Code::SandboxDenied, "this program has no workspace")
@@ -172,7 +174,7 @@ impl Shared {
         })
     }
 
-    /// What a session stored, without what the tool wants redacted.
+    /// The blobs of a session, redacted with the tool's patterns.
     pub(super) fn session_blobs(&self, session: &str, tool: &str) -> SessionBlobs {
         let patterns = self
             .catalogue

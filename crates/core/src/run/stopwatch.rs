@@ -1,4 +1,4 @@
-//! How long each stage of one call took, for its last event.
+//! Measures each stage of one call, for its last event.
 
 use super::context::Context;
 use crate::result::ToolResult;
@@ -6,7 +6,7 @@ use crate::stage::Stage;
 use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 
-/// It does not look at the clock when nobody listens.
+/// Reads the clock only if something listens.
 pub(super) struct Stopwatch {
     started: Option<Instant>,
     ended: [Option<Instant>; Stage::ALL.len()],
@@ -27,12 +27,12 @@ impl Stopwatch {
         }
     }
 
-    /// Notes that the last stage ended when its result was done.
+    /// Notes that the last stage ended when its result was ready.
     pub(super) fn done(&mut self, result: &ToolResult) {
         self.ended[Stage::Finish as usize] = self.started.map(|started| started + result.elapsed);
     }
 
-    /// Milliseconds by stage, to a millionth.
+    /// Milliseconds by stage, rounded to the nanosecond.
     pub(super) fn to_json(&self) -> Value {
         let milliseconds = |time: Duration| (time.as_secs_f64() * 1e9).round() / 1e6;
         let mut last = self.started;

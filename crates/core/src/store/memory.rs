@@ -6,9 +6,9 @@ use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Keys one scope may hold.
+/// How many keys one scope may hold.
 const MAX_KEYS: usize = 10_000;
-/// Bytes one scope may hold, keys and JSON text of values together.
+/// How many bytes one scope may hold: keys plus the JSON text of values.
 const MAX_BYTES: usize = 8 << 20;
 
 /// A bounded map in memory.
@@ -24,7 +24,7 @@ struct Inner {
 }
 
 impl MemoryStore {
-    /// The same content in a store of its own.
+    /// A separate store with the same content.
     pub(crate) fn copy(&self) -> Self {
         let inner = self.lock();
         Self {
@@ -104,7 +104,7 @@ impl KeyValue for MemoryStore {
     }
 }
 
-/// The size of a value as it would be counted in memory, without writing it out.
+/// The approximate size of a value in memory, without serializing it.
 pub(crate) fn weight(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 8,
@@ -126,7 +126,7 @@ pub struct Metrics {
     values: Mutex<BTreeMap<String, f64>>,
 }
 
-/// Names one engine may count.
+/// How many names one engine may count.
 const MAX_METRICS: usize = 10_000;
 
 impl Metrics {

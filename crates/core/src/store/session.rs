@@ -1,4 +1,4 @@
-//! What the engine remembers of each conversation.
+//! What the engine remembers about each conversation.
 
 use super::{KeyValue, MemoryStore};
 use crate::id::ToolCallId;
@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Sessions kept that nobody holds; the one unused longest goes first.
+/// How many unused sessions are kept; the least recently used goes first.
 const MAX_SESSIONS: usize = 1024;
-/// Runs kept for each session that nobody holds.
+/// How many unused runs are kept for each session.
 const MAX_RUNS: usize = 16;
-/// Call ids of a session that are remembered, so that a repeated one is noticed. Memory is bounded, so an id comes again unnoticed after this many
-/// others; [`crate::Call::id`] says so.
+/// How many call ids a session remembers to detect a repeated one. After this many other ids a
+/// repeat goes unnoticed, as [`crate::Call::id`] documents.
 const MAX_CALL_IDS: usize = 4096;
 
 /// All sessions of one engine.
@@ -24,7 +24,7 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// The session of that id, made when it is new.
+    /// The session with that id, created if new.
     pub(crate) fn get(&self, id: &str) -> Arc<Session> {
         lock(&self.inner).get(id, MAX_SESSIONS)
     }
@@ -39,7 +39,8 @@ pub(crate) struct Session {
     ids: Mutex<Ids>,
 }
 
-/// Call ids in the order they came, as hashes with a secret of the session's own: 64 bits tell thousands of ids apart, and no id outlives its call.
+/// Call ids in order of arrival, as hashes keyed by a secret of the session: 64 bits tell thousands
+/// of ids apart, and no id outlives its call.
 #[derive(Debug, Default)]
 struct Ids {
     secret: RandomState,
@@ -52,12 +53,12 @@ struct Ids {
 pub(crate) enum Admission {
     /// It was counted.
     Counted,
-    /// That many calls were made already.
+    /// The limit was already reached.
     Exhausted,
 }
 
 impl Session {
-    /// Remembers a call's id; false when it was seen before.
+    /// Remembers a call's id; returns false if it was seen before.
     pub(crate) fn claim_id(&self, id: &ToolCallId) -> bool {
         let mut ids = lock(&self.ids);
         let id = ids.secret.hash_one(id.as_str());
@@ -73,7 +74,8 @@ impl Session {
         true
     }
 
-    /// Counts a call of a tool unless `most` were made, or whatever else counts it refuses: it is counted everywhere, or nowhere.
+    /// Counts a call of a tool, unless `most` were made or another counter refuses. The call is
+    /// counted everywhere or nowhere.
     pub(crate) fn count_call<E>(
         &self,
         tool: &str,
@@ -90,12 +92,12 @@ impl Session {
         Ok(Admission::Counted)
     }
 
-    /// What a run of this session remembers, for as long as somebody holds it.
+    /// What a run of this session remembers, kept while it is in use.
     pub(crate) fn run(&self, id: &str) -> Arc<MemoryStore> {
         lock(&self.runs).get(id, MAX_RUNS)
     }
 
-    /// The stores a call of this session sees.
+    /// The stores that a call of this session sees.
     pub(crate) fn stores(&self, run_id: &str, turn: Option<Arc<MemoryStore>>) -> Stores {
         Stores {
             run: self.run(run_id),
@@ -123,7 +125,7 @@ impl Stores {
         }
     }
 
-    /// Copies whose changes nobody sees.
+    /// Copies whose changes are discarded.
     pub(crate) fn discarded(&self) -> Self {
         let copy = |store: &MemoryStore| Arc::new(store.copy());
         Self {
@@ -134,12 +136,12 @@ impl Stores {
     }
 }
 
-/// A map that forgets what was used longest ago, and never what somebody holds.
+/// A map that drops the least recently used entries, but never one in use.
 #[derive(Debug)]
 struct Recent<T> {
     map: HashMap<String, (Arc<T>, u64)>,
     clock: u64,
-    /// How many there are when it looks again for what can be forgotten.
+    /// The size at which it next looks for entries to drop.
     full: usize,
 }
 
@@ -169,9 +171,11 @@ impl<T: Default> Recent<T> {
         value
     }
 
-    /// Forgetting a quarter at once, and looking again when there is a quarter more than stays, keeps the cost of each new entry constant.
+    /// Dropping a quarter at once, and looking again after growing by a quarter, keeps the cost per
+    /// entry constant.
     fn forget(&mut self, most: usize) {
-        // Whoever wants to hold one has to come by here, so what nobody holds now stays so.
+        // Callers get entries only through this locked map, so an entry that is unused now stays
+        // unused.
         let is_held = |value: &Arc<T>| Arc::strong_count(value) > 1;
         let mut ages: Vec<u64> = self
             .map

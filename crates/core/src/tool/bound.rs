@@ -1,4 +1,4 @@
-//! A tool with its state, without its types: what the path calls.
+//! A tool bound to its state, with its types erased: what the path calls.
 
 use super::{CallAccess, Tool, ToolError, ToolOutput, ToolRuntime};
 use serde_json::{Map, Value};
@@ -8,13 +8,13 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// What a body answered. Boxed, because it is passed on often.
+/// What a body answered. Boxed, because it is moved often.
 pub(crate) type Answered = Result<Box<ToolOutput>, Box<ToolError>>;
 
-/// What a body will answer.
+/// The future of a body's answer.
 pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Answered> + Send + 'a>>;
 
-/// An answer as the path takes it, which can be walked.
+/// Boxes an answer for the path; one that nests too deep becomes a failure.
 pub(super) fn boxed(answered: Result<ToolOutput, ToolError>) -> Answered {
     match answered {
         Ok(output) => match output.problem() {

@@ -7,46 +7,48 @@ use crate::refusal::{Class, Code, Refusal};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Why a tool failed. Any error becomes one by `?`, with the code `failed`; the others say more.
+/// Why a tool failed. `?` turns any error into one with the code `failed`; the constructors say
+/// more.
 ///
-/// It is no `std::error::Error` itself, so that all of those can become one.
+/// It does not implement `std::error::Error`, so that every such error can convert into it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolError {
-    /// The tool's own code, as `order_not_found`; of what the path says, its code, as `tool.timeout`.
+    /// The tool's own code, such as `order_not_found`; for a failure of the path itself, that code,
+    /// such as `tool.timeout`.
     pub code: String,
-    /// What a loop may hope for.
+    /// Whether a changed or repeated call may succeed.
     pub class: Class,
-    /// What was wrong, in words a model can act on.
+    /// What went wrong, in words a model can act on.
     pub message: String,
-    /// Machine-readable parts.
+    /// Machine-readable details.
     pub details: Map<String, Value>,
-    /// A failure with a code of the path itself, as one that a call inside this one ended in.
+    /// A failure with a code of the path itself, for example from a nested call.
     refusal: Option<Refusal>,
-    /// What the body left behind all the same.
+    /// What the body returned despite the failure.
     rest: Option<Box<ToolOutput>>,
-    /// Not a failure: the run shall go another way.
+    /// Control flow instead of a failure.
     control: Option<Control>,
-    /// Whether the work was done, and only its result is of no use.
+    /// Whether the work was done and only the result is unusable.
     is_done: bool,
 }
 
 impl ToolError {
-    /// Another call, changed, may succeed.
+    /// A failure after which a changed call may succeed.
     pub fn repairable(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Class::Repairable, code, message)
     }
 
-    /// The same call may succeed later.
+    /// A failure after which the same call may succeed later.
     pub fn retryable(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Class::Retryable, code, message)
     }
 
-    /// A person must act first.
+    /// A failure that a person must resolve first.
     pub fn fatal(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Class::Fatal, code, message)
     }
 
-    /// Ends or halts the run instead of answering the model. See [`Control`].
+    /// Stops or pauses the run instead of answering the model. See [`Control`].
     #[must_use]
     pub fn control(control: Control) -> Self {
         let message = control.reason().to_owned();
@@ -69,14 +71,14 @@ impl ToolError {
         }
     }
 
-    /// Adds a machine-readable part.
+    /// Adds a machine-readable detail.
     #[must_use]
     pub fn detail(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());
         self
     }
 
-    /// The same of a tool that has done its work.
+    /// Marks the failure as one of a tool that has done its work.
     pub(super) fn when_done(self) -> Self {
         Self {
             is_done: true,
@@ -97,7 +99,7 @@ impl ToolError {
         self
     }
 
-    /// The failure as results carry it.
+    /// The failure in the form results carry.
     pub(crate) fn into_refusal(self, tool: &str) -> Refusal {
         if let Some(control) = self.control {
             let mut refusal =
@@ -107,7 +109,7 @@ impl ToolError {
             return refusal;
         }
         let mut refusal = match self.refusal {
-            // Whoever had it in hand may have changed what it says.
+            // A layer may have changed these fields.
             Some(mut refusal)
                 if refusal.code == Code::Failed || refusal.code.text() == self.code =>
             {
@@ -129,7 +131,7 @@ impl From<Refusal> for ToolError {
     fn from(mut refusal: Refusal) -> Self {
         let mut details = std::mem::take(&mut refusal.details);
         let mut code = refusal.code.text().to_owned();
-        // Of a tool's own failure the code is the tool's.
+        // For a tool's own failure, the code is the tool's.
         if refusal.code == Code::Failed
             && let Some(Value::String(own)) = details.get_mut("code")
         {

@@ -6,21 +6,22 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 
-/// An async closure as a tool. Made by [`function`].
+/// A tool from an async closure. Made by [`function`].
 pub struct Function<F, Input, Output> {
     spec: ToolSpec,
     call: F,
     types: PhantomData<fn(Input) -> Output>,
 }
 
-/// A closure that blocks as a tool. Made by [`blocking`].
+/// A tool from a blocking closure. Made by [`blocking`].
 pub struct BlockingFunction<F, Input, Output> {
     spec: ToolSpec,
     call: F,
     types: PhantomData<fn(Input) -> Output>,
 }
 
-/// Makes a tool of an async closure from a type that is its arguments' schema to one that is its result's.
+/// Makes a tool from an async closure. The input type is the schema of the arguments, the output
+/// type that of the result.
 pub fn function<F, Input, Output, Answer>(spec: ToolSpec, call: F) -> Function<F, Input, Output>
 where
     F: Fn(Input) -> Answer + Send + Sync + 'static,
@@ -35,7 +36,7 @@ where
     }
 }
 
-/// Makes a tool of a closure that blocks or computes for long: each call has a thread of its own.
+/// Makes a tool from a closure that blocks or computes for long. Each call runs on its own thread.
 pub fn blocking<F, Input, Output>(spec: ToolSpec, call: F) -> BlockingFunction<F, Input, Output>
 where
     F: Fn(Input) -> Result<Output, ToolError> + Send + Sync + 'static,

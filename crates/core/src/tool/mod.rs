@@ -1,4 +1,4 @@
-//! Tools written in Rust: what a host implements, and what it is given.
+//! Tools written in Rust: what a host implements, and what a call gives it.
 
 mod bound;
 mod error;
@@ -32,14 +32,17 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use write::write;
 
-/// A tool that takes JSON and says its schema. `State` is the host's, the same for all calls of an engine; `Ctx` is the run's.
+/// A tool that takes JSON and declares its schema. All calls of an engine share the host's `State`;
+/// each run has its own `Ctx`.
 ///
-/// Most tools are better off as a [`TypedTool`], whose types are the schema, or as a closure ([`function`]).
+/// A [`TypedTool`], whose types are the schema, or a closure ([`function`]) suits most tools
+/// better.
 pub trait Tool<State = (), Ctx = ()>: Send + Sync + 'static {
-    /// What the tool is. Asked once, when it is registered.
+    /// The tool's specification. Read once, when it is registered.
     fn spec(&self) -> ToolSpec;
 
-    /// Does the work. The arguments fit the schema, rules and hooks have agreed to them, and what is injected is in them.
+    /// Does the work. The arguments fit the schema, rules and hooks have accepted them, and they
+    /// include the injected ones.
     fn call(
         &self,
         state: &State,
@@ -50,13 +53,14 @@ pub trait Tool<State = (), Ctx = ()>: Send + Sync + 'static {
 
 /// A tool whose types are its schema.
 pub trait TypedTool<State = (), Ctx = ()>: Send + Sync + 'static {
-    /// The arguments. A field that is injected is hidden from the model by `#[schemars(skip)]`.
+    /// The arguments. Hide an injected field from the model with `#[schemars(skip)]`.
     type Input: DeserializeOwned + JsonSchema + Send;
-    /// The result. It is JSON once it is written, so it may hold no number that is infinite or none, and nest 64 levels. One that nests deeper
-    /// fails the call, and beyond some hundred levels its memory is lost: whoever drops such a type recurses, and nobody else can.
+    /// The result. It is written as JSON, so it may contain no infinity or NaN and may nest 64
+    /// levels. A deeper result fails the call. Beyond a few hundred levels its memory leaks,
+    /// because dropping such a type recurses and would overflow the stack.
     type Output: Serialize + JsonSchema;
 
-    /// What the tool is; both schemas are filled in from the types, and another one beside them is refused
+    /// The tool's specification. The types provide both schemas; a schema beside them is refused
     /// ([`RegisterError::SchemaBesideTypes`]).
     fn spec(&self) -> ToolSpec;
 
@@ -88,11 +92,11 @@ impl<State: Sync, Ctx: Sync, T: TypedTool<State, Ctx>> Tool<State, Ctx> for T {
 /// A specification with the schemas of two types.
 fn typed<Input: JsonSchema, Output: JsonSchema>(mut spec: ToolSpec) -> ToolSpec {
     let input = Some(schema::of_type::<Input>());
-    // What gives nothing promises nothing.
+    // A tool that returns nothing has no output schema.
     let output = Some(schema::of_type::<Output>())
         .filter(|schema| schema.get("type") != Some(&"null".into()));
     let is_other = |said: &Option<Value>, types: &Option<Value>| said.is_some() && said != types;
-    // What is said and would not be read, registration refuses.
+    // Registration refuses a schema that would be ignored.
     spec.beside_types = match (
         is_other(&spec.input_schema, &input),
         is_other(&spec.output_schema, &output),
@@ -105,5 +109,5 @@ fn typed<Input: JsonSchema, Output: JsonSchema>(mut spec: ToolSpec) -> ToolSpec 
     spec
 }
 
-/// The name of the harness's own tool, which reads what was left out of long results.
+/// The name of the harness's own tool, which reads what was cut from long results.
 pub const READER: &str = "read_artifact";

@@ -1,4 +1,4 @@
-//! What a tool gives.
+//! What a tool returns.
 
 use crate::content::ContentBlock;
 use crate::depth::{is_deep, let_go, too_deep};
@@ -7,20 +7,20 @@ use crate::result::{ArtifactRef, MOST_LISTED};
 use crate::store::weight;
 use serde_json::{Map, Value};
 
-/// What a body gave, before anybody looked at it. The harness makes a [`crate::ToolResult`] of it.
+/// What a body returned, before validation. The harness makes a [`crate::ToolResult`] of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
-    /// The tool's own words for the model; without any, the model reads the value.
+    /// The tool's own text for the model; without it, the model reads the value.
     pub content: Option<Vec<ContentBlock>>,
     /// The value.
     pub value: Option<Value>,
-    /// What the tool put into the artifact store.
+    /// What the tool stored as artifacts.
     pub artifacts: Vec<ArtifactRef>,
-    /// Files and other things that the result points at.
+    /// Files and other things that the result refers to.
     pub refs: Vec<Value>,
-    /// Whatever else there is to say.
+    /// Anything else the tool adds.
     pub metadata: Map<String, Value>,
-    /// What a service that the tool asked said about its answer.
+    /// What a service that the tool called said about its answer.
     pub provider: Map<String, Value>,
 }
 
@@ -38,7 +38,7 @@ impl ToolOutput {
         Self::content(vec![ContentBlock::text(text)])
     }
 
-    /// Itself, if everybody can walk it; else it is let go.
+    /// The output itself; an error if it nests too deep, and then it is dropped.
     pub(crate) fn walkable(self) -> Result<Self, Refusal> {
         match self.problem() {
             None => Ok(self),
@@ -46,7 +46,7 @@ impl ToolOutput {
         }
     }
 
-    /// Why not everybody can walk it, if so.
+    /// Why the output cannot be walked recursively, if it nests too deep.
     pub(crate) fn problem(&self) -> Option<Refusal> {
         let maps = [&self.metadata, &self.provider]
             .into_iter()
@@ -65,7 +65,7 @@ impl ToolOutput {
         }
     }
 
-    /// Drops it level by level, and passes on what was wrong with it.
+    /// Drops the output level by level, and returns the problem.
     #[cold]
     pub(crate) fn let_go(self, problem: Refusal) -> Refusal {
         let maps = [self.metadata, self.provider]
@@ -80,7 +80,7 @@ impl ToolOutput {
         problem
     }
 
-    /// How much memory it takes, about.
+    /// Roughly how much memory the output takes.
     pub(crate) fn weight(&self) -> usize {
         let content = self
             .content

@@ -1,4 +1,5 @@
-//! Arguments as a type. They fit the schema that was made of it, so what does not fit is a difference between the two, and the model's to mend.
+//! Reads arguments into a type. They already fit the schema made from that type, so a mismatch is a
+//! difference between the two that the model has to work around.
 
 use super::ToolError;
 use crate::redact::{MARK, NamedFields};
@@ -24,7 +25,7 @@ pub(super) fn read<Input: DeserializeOwned>(
     Input::deserialize(&mut object).map_err(|error| object.refusal(&error).into())
 }
 
-/// An object that knows which of its entries is being read.
+/// An object that tracks which entry is being read.
 struct Object<'a> {
     entries: map::IntoIter,
     at: Option<String>,
@@ -33,12 +34,13 @@ struct Object<'a> {
     holds: Holds,
 }
 
-/// Where fields are that somebody named: what is said of a value quotes it, and the value is gone by then.
+/// Whether redacted fields occur in what was read: the error message quotes a value, and the value
+/// is gone by then.
 #[derive(Default)]
 struct Holds {
-    /// In the entry that is being read.
+    /// In the current entry.
     here: bool,
-    /// In that or in one before it.
+    /// In the current entry or an earlier one.
     so_far: bool,
 }
 
@@ -48,7 +50,7 @@ impl Object<'_> {
         let path = self.at.as_ref().map_or_else(String::new, |name| {
             format!("/{}", crate::schema::escaped(name))
         });
-        // What is wrong with all of them is found when they are read.
+        // Problems that concern the whole object are reported after all entries were read.
         let quotes = if self.at.is_some() {
             self.holds.here
         } else {

@@ -1,4 +1,5 @@
-//! What a host registers, looked at once: whatever could surprise a call is refused here, with a type.
+//! Checks what a host registers, once: anything that could surprise a call is refused here with a
+//! typed error.
 
 use super::bound::{Answer, AnyTool, Bound, boxed};
 use super::{CallAccess, Idempotency, Tool, ToolError, ToolOutput, ToolSpec};
@@ -30,10 +31,10 @@ pub enum RegisterError {
         /// What is wrong with it.
         problem: NameProblem,
     },
-    /// There is a tool of that name or alias already.
+    /// Another tool already has that name or alias.
     #[error("tool \"{0}\" is defined more than once")]
     Duplicate(String),
-    /// The schema of the arguments is no JSON Schema, or not one of an object.
+    /// The schema of the arguments is not a JSON Schema of an object.
     #[error("the input schema of `{tool}` is not valid: {problem}")]
     InputSchema {
         /// The tool.
@@ -41,7 +42,7 @@ pub enum RegisterError {
         /// What is wrong with it.
         problem: String,
     },
-    /// The schema of the result is no JSON Schema.
+    /// The schema of the result is not a JSON Schema.
     #[error("the output schema of `{tool}` is not valid: {problem}")]
     OutputSchema {
         /// The tool.
@@ -49,7 +50,8 @@ pub enum RegisterError {
         /// What is wrong with it.
         problem: String,
     },
-    /// A schema is given beside the types of a typed tool or a closure, which are its schema: nothing would read it.
+    /// A typed tool or closure also declares a schema, which would be ignored: its types are its
+    /// schema.
     #[error(
         "`{tool}` has an {which} schema beside its types, which are its schema; what it says more belongs to the type"
     )]
@@ -59,7 +61,7 @@ pub enum RegisterError {
         /// `input` or `output`.
         which: &'static str,
     },
-    /// An argument is filled in by the harness, and the schema shows it to the model.
+    /// The schema shows the model an argument that the harness fills in.
     #[error("`{argument}` of `{tool}` is injected, and its schema shows it to the model")]
     InjectedInSchema {
         /// The tool.
@@ -67,7 +69,7 @@ pub enum RegisterError {
         /// The argument.
         argument: String,
     },
-    /// An argument is injected more than once, and only one of them could be there.
+    /// An argument is injected more than once, and only one value could be used.
     #[error("`{argument}` of `{tool}` is injected more than once")]
     InjectedTwice {
         /// The tool.
@@ -75,10 +77,10 @@ pub enum RegisterError {
         /// The argument.
         argument: String,
     },
-    /// What is injected has no name.
+    /// An injected argument has no name.
     #[error("`{0}` injects an argument without a name")]
     InjectedUnnamed(String),
-    /// An alias is for nobody.
+    /// An alias has no provider.
     #[error("the alias `{alias}` of `{tool}` is for a provider without a name")]
     AliasForNobody {
         /// The tool.
@@ -86,7 +88,7 @@ pub enum RegisterError {
         /// The alias.
         alias: String,
     },
-    /// A tool has more than one alias for a provider, and only one of them could be offered to it.
+    /// A tool has more than one alias for a provider, and only one could be offered.
     #[error("`{tool}` has more than one alias for `{provider}`; one is accepted")]
     AliasTwice {
         /// The tool.
@@ -94,29 +96,29 @@ pub enum RegisterError {
         /// The provider.
         provider: String,
     },
-    /// A retry policy has no attempt in it, not even the first.
+    /// A retry policy allows no attempt, not even the first.
     #[error(
         "`{0}` may be tried zero times, so that it would never run; 1 means that it is not tried again"
     )]
     NoAttempt(String),
-    /// The waits of a retry policy grow by something that is no number, or less than nothing.
+    /// A retry policy's multiplier is negative or not a number.
     #[error(
         "the waits of `{0}` before it is tried again have no `multiplier` of zero or more; 2 doubles them"
     )]
     Multiplier(String),
-    /// A limit is so low that no call could keep it.
+    /// A limit is so low that every call would exceed it.
     #[error(
         "`{tool}` has a `{limit}` below {least}, which no call could keep; leave it out where there is to be none"
     )]
     Limit {
         /// The tool.
         tool: String,
-        /// Which of [`ToolSpec::limits`].
+        /// The name of the limit in [`ToolSpec::limits`].
         limit: &'static str,
-        /// The least that it may be, as in a tool's file.
+        /// The smallest accepted value, as in a tool's file.
         least: u64,
     },
-    /// The folder that a tool is kept to is not in the workspace.
+    /// The folder that a tool is restricted to is not in the workspace.
     #[error(
         "`{tool}` is kept to `{folder}`, which is not in the workspace; a folder of it, relative to it, is accepted"
     )]
@@ -126,17 +128,17 @@ pub enum RegisterError {
         /// The folder.
         folder: String,
     },
-    /// A default is filled in where an argument is left out, and it does not fit.
+    /// A default that is filled in for a missing argument does not fit the schema.
     #[error("the input schema of `{tool}` has a default that does not fit, at {path}: {problem}")]
     Default {
         /// The tool.
         tool: String,
-        /// Where it stands in the schema, as a JSON Pointer.
+        /// Its place in the schema, as a JSON Pointer.
         path: String,
         /// What is wrong with it.
         problem: String,
     },
-    /// Nothing fills in an argument.
+    /// The host provides no value for an injected argument.
     #[error(
         "`{argument}` of `{tool}` is injected by the host as `{name}`, and the host gives nothing of that name"
     )]
@@ -145,23 +147,23 @@ pub enum RegisterError {
         tool: String,
         /// The argument.
         argument: String,
-        /// The name that the host would have to give.
+        /// The name that the host would have to provide.
         name: String,
     },
-    /// A key is made of an argument that the schema does not have.
+    /// A key uses an argument that the schema does not have.
     #[error("`{tool}` names the argument `{argument}`, which its schema does not have; it has {}", said(.known))]
     NoSuchArgument {
         /// The tool.
         tool: String,
         /// The argument.
         argument: String,
-        /// Those that the schema has.
+        /// The arguments that the schema has.
         known: Vec<String>,
     },
-    /// A key is made of no argument, so that all calls would be one.
+    /// A key uses no argument, so all calls would be the same.
     #[error("`{0}` has an idempotency key of no argument, so that all its calls would be one")]
     KeyEmpty(String),
-    /// What shall be taken out of results means nothing, so it would protect nothing.
+    /// A redaction entry is invalid and would protect nothing.
     #[error("`{tool}` cannot redact: {problem}")]
     Redact {
         /// The tool.
@@ -169,20 +171,20 @@ pub enum RegisterError {
         /// What is wrong with the entry.
         problem: String,
     },
-    /// The name, or an alias, is that of a tool of the harness's own.
+    /// The name, or an alias, belongs to one of the harness's own tools.
     #[error("`{0}` is the name of a tool that the harness has itself")]
     Reserved(String),
-    /// What the host gave panicked when it was asked what it is.
+    /// The host's code panicked while it was being registered.
     #[error("{0} panicked")]
     Panicked(String),
-    /// Nobody said what the tool does.
+    /// The tool does not declare its effects.
     #[error(
         "`{0}` does not say what it does to the world; `effects(Effects::NONE)`, or `pure()`, says that it is nothing"
     )]
     EffectsUndeclared(String),
 }
 
-/// A tool that was registered.
+/// A registered tool.
 pub(crate) struct HostTool {
     pub(crate) spec: ToolSpec,
     pub(crate) effects: Effects,
@@ -190,7 +192,7 @@ pub(crate) struct HostTool {
 }
 
 impl HostTool {
-    /// Looks at a tool; what it says about itself is asked once.
+    /// Checks a tool. Its specification is read once.
     pub(crate) fn new<T, State, Ctx>(tool: T, state: Arc<State>) -> Result<Self, RegisterError>
     where
         T: Tool<State, Ctx>,
@@ -210,7 +212,7 @@ impl HostTool {
         })
     }
 
-    /// The tool in the words of artifacts, so that rules, hooks, doors and checks treat it like any other.
+    /// The tool as an artifact, so that rules, hooks, doors and checks treat it like any other.
     pub(crate) fn artifact(&self) -> Artifact {
         let (spec, effects) = (&self.spec, self.effects);
         let source = Source::new(format!("the Rust tool {}", spec.name), "");
@@ -318,7 +320,8 @@ impl HostTool {
     }
 }
 
-/// Refuses what could not be offered or called as it says. Gives the effects, which have to be said.
+/// Refuses a tool that could not be offered or called as it declares. Returns the effects, which
+/// must be declared.
 fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     let tool = || spec.name.clone();
     for name in std::iter::once(&spec.name).chain(spec.aliases.iter().map(|(_, alias)| alias)) {
@@ -345,7 +348,8 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
         let is_choice = ["oneOf", "anyOf", "enum"]
             .iter()
             .any(|keyword| input.get(*keyword).is_some());
-        // What Rust calls an enum has no object around its variants, and most providers take no choice there.
+        // The schema of a Rust enum has no object around its variants, and most providers accept no
+        // choice there.
         let problem = if is_choice {
             format!("{alone}: put the choice (an `enum` in Rust) into a field of a struct")
         } else {
@@ -416,7 +420,7 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
         .ok_or_else(|| RegisterError::EffectsUndeclared(tool()))
 }
 
-/// Names of arguments, for people.
+/// The names of arguments, in words for people.
 fn said(names: &[String]) -> String {
     match names {
         [] => "none".to_owned(),
@@ -428,7 +432,7 @@ fn said(names: &[String]) -> String {
     }
 }
 
-/// Refuses what says nothing, or more than can be done.
+/// Refuses settings that are empty or impossible.
 fn judge_words(spec: &ToolSpec) -> Result<(), RegisterError> {
     let tool = || spec.name.clone();
     if let Some((_, alias)) = spec
@@ -498,7 +502,7 @@ fn judge_words(spec: &ToolSpec) -> Result<(), RegisterError> {
     }
 }
 
-/// A closure over JSON as the body of an artifact: the artifact says the rest.
+/// A closure over JSON as the body of an artifact, which declares the rest.
 pub(crate) fn unbound<F, R>(body: F) -> Arc<dyn AnyTool>
 where
     F: Fn(Value) -> R + Send + Sync + 'static,
@@ -518,7 +522,7 @@ where
     Arc::new(Unbound(body))
 }
 
-/// What the host's own code says when it is added.
+/// Runs the host's own code during registration; a panic becomes an error.
 pub(crate) fn ask_host<T>(what: &str, answer: impl FnOnce() -> T) -> Result<T, RegisterError> {
     caught(answer).ok_or_else(|| RegisterError::Panicked(what.to_owned()))
 }

@@ -1,4 +1,5 @@
-//! What a call is given: its own child of the run's context, and the only ways to the world.
+//! What a call gives its tool: the run's context, and the only ways to reach files, processes, the
+//! network and other tools.
 
 use super::ToolError;
 use crate::builtin::Program;
@@ -80,7 +81,7 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         self.access.named()
     }
 
-    /// The run's context, as the host gave it.
+    /// The run's context, from the host.
     #[must_use]
     pub fn context(&self) -> &'a Ctx {
         self.context
@@ -92,7 +93,7 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         &self.access.call().id
     }
 
-    /// The tool's canonical name, whatever name it was called by.
+    /// The tool's canonical name, even when called by an alias.
     #[must_use]
     pub fn tool_name(&self) -> &'a ToolName {
         self.access.tool_name()
@@ -110,31 +111,32 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         &self.access.call().run_id
     }
 
-    /// The mode the call is made in.
+    /// The mode of the call.
     #[must_use]
     pub fn mode(&self) -> &'a str {
         &self.access.call().mode
     }
 
-    /// How much time is left. At its end the call is over, whether the tool listens or not.
+    /// How much time is left. When it runs out, the call ends even if the tool ignores it.
     #[must_use]
     pub fn time_left(&self) -> Duration {
         self.access.time_left()
     }
 
-    /// Cancelled when the call is over, for whatever reason: for what the tool started and does not wait for.
+    /// Cancelled when the call ends for any reason; for background work that the tool started.
     #[must_use]
     pub fn cancellation(&self) -> CancellationToken {
         self.access.cancellation()
     }
 
-    /// The key-value store of the session (`state`), the run (`cache`) or the turn (`ctx`), which scripts see too.
+    /// The key-value store of the session (`state`), the run (`cache`) or the turn (`ctx`). Scripts
+    /// share it.
     #[must_use]
     pub fn store(&self, scope: StoreScope) -> &'a dyn KeyValue {
         self.access.store(scope)
     }
 
-    /// Says how far the call is, as a fraction of 1.
+    /// Reports progress, as a fraction of 1.
     pub fn progress(&self, fraction: f64, message: &str) {
         self.access.progress(fraction, message);
     }
@@ -144,7 +146,8 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         self.access.emit(name, payload);
     }
 
-    /// The files of the workspace, as far as the tool's effects, the project and the layers above it let this tool touch them.
+    /// The files of the workspace, restricted by the tool's effects, the project and the layers
+    /// above it.
     pub fn files(&self) -> Result<Arc<Jail>, ToolError> {
         Ok(self.access.files()?)
     }
@@ -159,8 +162,9 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
         Ok(self.access.send(request, time).await?)
     }
 
-    /// Keeps bytes, without their secrets, for this session; the result of the call lists them. Of more than 64 MiB the start is kept, and what
-    /// one call would keep beyond 1,000 artifacts is refused as `tool.limit`.
+    /// Stores bytes for this session, with secrets redacted; the result of the call lists them.
+    /// Only the first 64 MiB are kept, and a call that stores more than 1,000 artifacts is refused
+    /// as `tool.limit`.
     pub async fn keep(
         &self,
         content: impl Into<Vec<u8>>,
@@ -172,7 +176,7 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
             .await?)
     }
 
-    /// At most `length` bytes of something that this session kept.
+    /// Reads at most `length` bytes of an artifact of this session.
     pub async fn read_artifact(
         &self,
         id: &str,
@@ -185,8 +189,9 @@ impl<'a, Ctx> ToolRuntime<'a, Ctx> {
             .await?)
     }
 
-    /// Calls another tool, through every stage like any call. It ends with this call. Where others have the places of that tool it waits, under its
-    /// deadline; where whoever could make room waits for this very call, it is refused as `tool.limit`.
+    /// Calls another tool through every stage. The nested call ends with this one. It waits for a
+    /// free slot of that tool until its deadline; if every holder of a slot waits for this call, it
+    /// is refused as `tool.limit`.
     pub async fn call(&self, tool: &str, arguments: Value) -> ToolResult {
         self.access.nested(tool, arguments).await
     }

@@ -1,4 +1,5 @@
-//! A result that could not be written, looked through once more: where it holds a number that JSON has no word for, and how deep it is.
+//! Examines a result that could not be written: finds a number that JSON cannot express, and
+//! measures the depth.
 
 use crate::schema::escaped;
 use serde::ser::{Error, Serialize, Serializer};
@@ -9,15 +10,15 @@ use serde::ser::{
 use serde_json::Value;
 use std::fmt;
 
-/// What is said about a number that JSON has no word for.
+/// The message about a number that JSON cannot express.
 pub(super) const NO_NUMBER: &str = "JSON has no word for infinity, or for what is not a number";
 
-/// Levels that any stack can drop.
+/// How many levels any stack can drop.
 const FEW_LEVELS: usize = 512;
-/// Values that are looked at: what shares its parts may have more of them than anybody could count.
+/// How many values are examined: a value that shares its parts may contain too many to count.
 const MOST_VALUES: usize = 100_000;
 
-/// Where the first such number stands, as a JSON Pointer.
+/// The place of the first such number, as a JSON Pointer.
 pub(super) fn no_number<Output: Serialize>(output: &Output) -> Option<String> {
     let mut walk = Walk {
         path: Vec::new(),
@@ -34,7 +35,7 @@ pub(super) fn no_number<Output: Serialize>(output: &Output) -> Option<String> {
     }
 }
 
-/// Whether a result is not so deep that dropping it would end the stack.
+/// Whether a result is shallow enough to be dropped without overflowing the stack.
 pub(super) fn can_be_dropped<Output: Serialize>(output: &Output) -> bool {
     let mut walk = Walk {
         path: Vec::new(),
@@ -45,17 +46,18 @@ pub(super) fn can_be_dropped<Output: Serialize>(output: &Output) -> bool {
     !matches!(output.serialize(&mut walk), Err(Stopped::TooMuch))
 }
 
-/// Somebody who looks at every value, and where they are.
+/// Visits every value and tracks its path.
 struct Walk {
     path: Vec<String>,
     ends_at: EndsAt,
 }
 
-/// What is looked for.
+/// What ends the walk.
 enum EndsAt {
-    /// A number that JSON has no word for. Before it nothing is too deep, or that would have been found first.
+    /// A number that JSON cannot express. Depth needs no check here: a value that is too deep
+    /// before it would have failed first.
     Number,
-    /// A value that is too deep, or the last of so many.
+    /// A value that is too deep, or the last of this many values.
     Depth { values: usize },
 }
 
@@ -64,7 +66,7 @@ enum EndsAt {
 enum Stopped {
     NoNumber,
     TooMuch,
-    /// The type itself cannot be written.
+    /// The type's own serialization failed.
     Other,
 }
 
@@ -83,7 +85,7 @@ impl Error for Stopped {
 }
 
 impl Walk {
-    /// Looks at a part. Where the walk ends, the path stays.
+    /// Visits a part. If the walk ends there, the path stays.
     fn part<T: Serialize + ?Sized>(&mut self, name: String, value: &T) -> Result<(), Stopped> {
         if let EndsAt::Depth { values } = &mut self.ends_at {
             *values = values
@@ -106,12 +108,12 @@ impl Walk {
     }
 }
 
-/// The parts of something, of which each has a number or a name.
+/// The parts of a value, each with an index or a name.
 struct Parts<'a> {
     walk: &'a mut Walk,
     next: usize,
     key: String,
-    /// Whether they are inside of a variant, which is a level of its own.
+    /// Whether they are inside a variant, which is a level of its own.
     of_variant: bool,
 }
 
@@ -140,7 +142,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Passes over what is no number, or one that JSON has.
+/// Skips values that JSON can express.
 macro_rules! fine {
     ($($name:ident: $type:ty,)*) => {
         $(fn $name(self, _: $type) -> Result<(), Stopped> {
@@ -254,7 +256,7 @@ impl<'a> Serializer for &'a mut Walk {
     }
 }
 
-/// Looks at the parts of something.
+/// Visits the parts of a value.
 macro_rules! parts {
     ($($trait:ident: $part:ident($($key:ident: $type:ty)?) by $look:expr,)*) => {
         $(impl $trait for Parts<'_> {

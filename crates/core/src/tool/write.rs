@@ -1,4 +1,5 @@
-//! A result as JSON, as deep as values may be. A type that nests deeper fails before the stack ends.
+//! Writes a result as JSON, up to the depth that values may have. A deeper type fails before the
+//! stack overflows.
 
 use super::walk::{NO_NUMBER, can_be_dropped, no_number};
 use super::{ToolError, ToolOutput};
@@ -45,19 +46,20 @@ fn failed<Output: Serialize>(output: Output, error: &Error) -> ToolError {
         ToolError::fatal("result", format!("its result is not JSON: {said}"))
     };
     if !can_be_dropped(&output) {
-        // Nobody knows how to drop it level by level: what is lost is memory, and not the program.
+        // A generic type cannot be dropped level by level, so leak its memory instead of
+        // overflowing the stack.
         std::mem::forget(output);
     }
     failure.when_done()
 }
 
-/// A serializer that knows how many levels are left.
+/// A serializer that counts the levels left.
 struct Bounded<S> {
     inner: S,
     left: usize,
 }
 
-/// A value on its way to one.
+/// A part of a value, to be written with the levels left.
 struct Inside<'a, T: ?Sized> {
     value: &'a T,
     left: usize,
@@ -85,7 +87,7 @@ impl<S: Serializer> Bounded<S> {
     }
 }
 
-/// Passes plain values on.
+/// Forwards plain values.
 macro_rules! plain {
     ($($name:ident: $type:ty,)*) => {
         $(fn $name(self, value: $type) -> Result<S::Ok, S::Error> {
@@ -211,7 +213,7 @@ impl<S: Serializer> Serializer for Bounded<S> {
         name: &'static str,
         len: usize,
     ) -> Result<Self::SerializeStruct, S::Error> {
-        // A number of any size is a struct on its way, and no level.
+        // `serde_json` passes a number of arbitrary precision as a struct; it is not a level.
         if self.left == 0 && name.starts_with("$serde_json::private::") {
             return Ok(Bounded {
                 inner: self.inner.serialize_struct(name, len)?,
@@ -236,7 +238,7 @@ impl<S: Serializer> Serializer for Bounded<S> {
     }
 }
 
-/// Passes the parts of something on, each with the levels that are left.
+/// Forwards the parts of a value, each with the levels left.
 macro_rules! parts {
     ($($trait:ident: $part:ident($($key:ident: $type:ty)?),)*) => {
         $(impl<S: $trait> $trait for Bounded<S> {

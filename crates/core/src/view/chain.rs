@@ -1,18 +1,18 @@
-//! Who judges a call and sees its result, in order.
+//! The order in which hooks and middleware judge a call and see its result.
 
 use super::ActiveHook;
 use crate::middleware::{Middleware, Registered};
 use std::fmt;
 use std::sync::Arc;
 
-/// Hooks and middleware of one event, by priority. Hooks that follow each other are asked together.
+/// The hooks and middleware of one event, by priority. Consecutive hooks run together.
 pub(crate) type Chain = Vec<Segment>;
 
 /// A part of a chain.
 pub(crate) enum Segment {
-    /// These hooks, in one round trip where they do not decide anything.
+    /// Hooks that run in one round trip if they decide nothing.
     Hooks(Vec<Arc<ActiveHook>>),
-    /// A middleware of the host.
+    /// One of the host's middleware.
     Middleware(Registered<dyn Middleware>),
 }
 
@@ -27,7 +27,7 @@ impl fmt::Debug for Segment {
     }
 }
 
-/// Hooks and middleware as one chain. Of equal priority, the host's own come first.
+/// Merges hooks and middleware into one chain. At equal priority, the host's middleware runs first.
 pub(super) fn chain(hooks: &[Arc<ActiveHook>], middleware: &[Registered<dyn Middleware>]) -> Chain {
     let mut chain = Chain::new();
     let mut middleware = middleware.iter().peekable();

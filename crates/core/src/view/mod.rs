@@ -1,4 +1,4 @@
-//! What one mode makes of the catalogue: its rules, the tools it offers, the built-ins their scripts
+//! What one mode makes of the catalogue: its rules, the tools it offers, the built-ins its scripts
 //! are linked with, its hook chains and its sandbox policy. A call holds the view of its mode.
 
 mod chain;
@@ -27,9 +27,9 @@ use std::sync::{Arc, OnceLock};
 /// One mode's view of the catalogue. It never changes.
 #[derive(Debug)]
 pub struct View {
-    /// The mode.
+    /// The mode's name.
     pub mode: String,
-    /// The catalogue it is a view of.
+    /// The catalogue that this is a view of.
     pub(crate) catalogue: Arc<Catalogue>,
     /// The rules, in order.
     pub rules: Vec<Rule>,
@@ -37,13 +37,13 @@ pub struct View {
     pub sandbox: SandboxPolicy,
     tools: Vec<Arc<ActiveTool>>,
     hooks: Vec<Arc<ActiveHook>>,
-    /// The hooks of each event that is known by its full name, so that a call need not search.
+    /// The hooks of each event with a fixed name, so that a call need not search.
     by_event: HashMap<&'static str, Arc<[Arc<ActiveHook>]>>,
     /// The chain that judges a call.
     pub(crate) pre: Chain,
-    /// The chain that sees its result.
+    /// The chain that sees the result of a call.
     pub(crate) post: Chain,
-    /// Whether a hook sees calls or results, or would if it could be loaded.
+    /// Whether a hook, loaded or broken, sees calls or results.
     pub(crate) is_hooked: bool,
     revision: OnceLock<String>,
 }
@@ -52,9 +52,9 @@ pub struct View {
 #[derive(Debug)]
 pub(crate) struct ActiveTool {
     registered: Arc<RegisteredTool>,
-    /// The rules that its calls can break; absent where all must be asked.
+    /// The indexes of the rules that its calls can break; `None` means all rules.
     pub(crate) rules: Option<Vec<usize>>,
-    /// Its script, linked with the built-ins that the mode's rules leave it.
+    /// Its script, linked with the built-ins that the mode's rules allow it.
     pub(crate) script: Option<Script>,
 }
 
@@ -128,8 +128,8 @@ impl View {
         view
     }
 
-    /// The policy revision: the digest of every text that governs calls of this mode. Made when it
-    /// is first asked for.
+    /// The policy revision: the digest of every text that governs calls in this mode. Computed on
+    /// first use.
     pub(crate) fn revision(&self) -> &str {
         self.revision.get_or_init(|| {
             let catalogue = &self.catalogue;
@@ -146,7 +146,7 @@ impl View {
         })
     }
 
-    /// The tool of that name or alias.
+    /// The tool with that name or alias.
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<ActiveTool>> {
         self.tools.get(self.catalogue.position(name)?)
     }
@@ -163,7 +163,7 @@ impl View {
             .map_or_else(|| self.listeners(event), Arc::clone)
     }
 
-    /// Whether anything listens to an event.
+    /// Whether an event has hooks, loaded or broken.
     pub(crate) fn has_hooks(&self, event: &str) -> bool {
         !self.hooks_of(event).is_empty() || self.catalogue.broken_for(event).is_some()
     }
@@ -208,8 +208,9 @@ fn active_hook(
     })
 }
 
-/// The built-ins a script is linked with: those it can reach, that its side has, within its effects. One that a rule denies is left
-/// out here when the worker does not wait for an answer; any other is refused, with the rule, when it crosses.
+/// The built-ins that a script is linked with: those it mentions, that its side provides, within
+/// its effects. A denied built-in that the worker answers itself is left out here; any other is
+/// refused, with the rule, when the worker calls it.
 fn linked(reaches: &[String], side: Scope, effects: Effects, rules: &[Rule]) -> Vec<u32> {
     let mut indices: Vec<u32> = reaches
         .iter()

@@ -5,17 +5,17 @@ use crate::registry::{OfferedTool, RegisteredTool};
 use crate::rule::{self, Action, Subject};
 use std::sync::Arc;
 
-/// The tools active for one mode: what a model is told about. What is wrong with them, [`crate::surface`] finds.
+/// The tools that one mode tells a model about. [`crate::surface`] checks them.
 #[derive(Clone, Debug)]
 pub struct Offered {
-    /// The mode.
+    /// The mode's name.
     pub mode: String,
-    /// The tools, in a stable order: by name.
+    /// The tools, sorted by name.
     pub tools: Vec<OfferedTool>,
 }
 
 impl View {
-    /// The tools a mode offers: usable, not deferred, not denied by name.
+    /// The tools that the mode offers: usable, not deferred and not denied by name.
     pub(crate) fn offered(&self) -> Offered {
         let mut tools: Vec<_> = self.offered_tools().map(|tool| tool.offer()).collect();
         tools.sort_by(|a, b| a.name.cmp(&b.name));

@@ -1,4 +1,4 @@
-//! A project's artifacts to a [`Surface`].
+//! Builds a [`Surface`] from a project's artifacts.
 
 use super::View;
 use crate::artifact::frontmatter::split;
@@ -19,14 +19,14 @@ use crate::tool::READER;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What a project's surface is made of.
+/// What a project's surface consists of.
 struct Parts<'a> {
     root: &'a Root,
     layers: &'a [LayerFile],
     tools: Vec<Loaded<'a>>,
 }
 
-/// A tool with what loading made of it.
+/// A tool with what loading added to it.
 struct Loaded<'a> {
     tool: &'a Tool,
     effects: Effects,
@@ -36,7 +36,7 @@ struct Loaded<'a> {
 }
 
 impl<'a> Surface<'a> {
-    /// The surface of a project that was checked, before bodies of a host are known.
+    /// The surface of a checked project, before the host's bodies are known.
     #[must_use]
     pub fn of_checked(checked: &'a CheckedProject) -> Self {
         let tools = checked.tools.iter().map(|one| Loaded {
@@ -53,7 +53,7 @@ impl<'a> Surface<'a> {
         parts.surface(&rule::rules(&checked.layers, &checked.root))
     }
 
-    /// The surface of a project that is loaded.
+    /// The surface of a loaded project.
     #[must_use]
     pub fn of_view(view: &'a View) -> Self {
         let catalogue = &view.catalogue;
@@ -117,7 +117,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// A part of a file as a text.
+/// A part of a file as a text of the surface.
 fn part<'a>(place: &Place, role: Role) -> Text<'a> {
     let words = place
         .source
@@ -154,7 +154,7 @@ fn entry<'a>(loaded: &Loaded<'a>, rules: &[Rule]) -> Entry<'a> {
         description: tool
             .described
             .then_some(Cow::Borrowed(tool.description.as_str())),
-        // A script without parameters takes none; of a body elsewhere nobody knows.
+        // A script without parameters takes none; the parameters of a body elsewhere are unknown.
         schema: (scripted || tool.schema_source.is_some())
             .then_some(Cow::Borrowed(&tool.input_schema)),
         annotated: match (written, scripted) {
@@ -196,7 +196,7 @@ fn status(loaded: &Loaded<'_>, rules: &[Rule]) -> ToolStatus {
     })
 }
 
-/// What a model reads about a tool: its description, and those of its arguments.
+/// Adds the texts that a model reads about a tool: its description and those of its arguments.
 fn describe<'a>(tool: &'a Tool, texts: &mut Vec<Text<'a>>) {
     let source = &tool.origin.source;
     if tool.described {

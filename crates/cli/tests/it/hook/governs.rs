@@ -313,6 +313,43 @@ fn what_holds_the_files_that_govern_is_not_taken_away_or_replaced() {
 }
 
 #[test]
+fn a_find_that_deletes_by_name_is_compared_with_every_protected_name() {
+    let project = project();
+    std::fs::write(project.path().join(".claude/settings.json"), "{}").expect("settings");
+    let pairs: Vec<(String, &str)> = [
+        (
+            "cd src && find .. -name 'harness.y*' -delete",
+            "cd src && find .. -name 'harmless.y*' -delete",
+        ),
+        (
+            "find . -name settings.json -delete",
+            "find . -name options.json -delete",
+        ),
+        (
+            "find . -name 'settings.*' -exec rm {} +",
+            "find . -name 'settings.*' -exec cat {} +",
+        ),
+        (
+            "find . -path './.claude/*' -delete",
+            "find . -path './build/*' -delete",
+        ),
+    ]
+    .map(|(attack, twin)| (attack.to_owned(), twin))
+    .into();
+    check_commands(&project, &pairs);
+    // Where no such file is there, the same name is harmless.
+    std::fs::remove_file(project.path().join(".claude/settings.json")).expect("removed");
+    let delete = |name: &str| json!({"command": format!("find . -name {name} -delete")});
+    check(
+        &project,
+        "claude-code",
+        "Bash",
+        &delete("harness.md"),
+        &delete("settings.json"),
+    );
+}
+
+#[test]
 fn names_are_seen_through_what_a_shell_does_with_words() {
     let project = project();
     let name = project

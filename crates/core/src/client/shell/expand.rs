@@ -1,12 +1,14 @@
-//! What a shell makes of a word before a program sees it: values of variables, and braces. As far as the command itself says it.
+//! Expands a word as a shell does before a program sees it: variables and braces, as far as the
+//! command itself defines them.
 
 use super::super::fits;
 use std::collections::HashMap;
 
-/// Words that one word is taken to become; the rest of a list that was written to be long is left out.
+/// How many words one word may expand to; the rest of a longer list is dropped.
 const MAX_WORDS: usize = 64;
 
-/// What is known of variables: every value that the command gives one, since which of them counts may depend on what happens.
+/// The known variables, with every value that the command assigns: which one counts may depend on
+/// what happens.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Variables(HashMap<String, Vec<String>>);
 
@@ -20,7 +22,7 @@ impl Variables {
         )
     }
 
-    /// Takes over an assignment, `name=value` or `name+=value`; false when the word is none.
+    /// Records an assignment, `name=value` or `name+=value`; returns false if the word is not one.
     pub(in super::super) fn assign(&mut self, word: &str) -> bool {
         let Some((name, value)) = word.split_once('=') else {
             return false;
@@ -48,7 +50,7 @@ impl Variables {
         true
     }
 
-    /// Everything that a word could become. What is not known stays as it is written.
+    /// Everything that a word could expand to. Unknown variables stay as written.
     pub(in super::super) fn expand(&self, word: &str) -> Vec<String> {
         let mut made = vec![String::new()];
         let mut rest = word;
@@ -75,7 +77,7 @@ impl Variables {
         made
     }
 
-    /// The values of what follows a `$`, none when they are not known, and how much of the text it is.
+    /// The values of the parameter after a `$`, empty if unknown, and its length in the text.
     fn parameter(&self, text: &str) -> (Vec<String>, usize) {
         let known = |name: &str| self.0.get(name).cloned().unwrap_or_default();
         if let Some(inner) = text.strip_prefix('{') {
@@ -90,7 +92,7 @@ impl Variables {
         (known(&text[..length]), length)
     }
 
-    /// `name`, `name:-word`, `name%pattern` and their like.
+    /// `name`, `name:-word`, `name%pattern` and similar forms.
     fn with_operator(&self, inner: &str) -> Vec<String> {
         let length = inner
             .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
@@ -153,7 +155,7 @@ fn splits(text: &str) -> impl Iterator<Item = (&str, &str)> {
         .map(|at| text.split_at(at))
 }
 
-/// Where the brace that is open ends.
+/// The end of the open brace.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {
@@ -167,7 +169,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// The words that `a{b,c}d` stands for; a word without such braces stands for itself.
+/// The words that `a{b,c}d` expands to; a word without such braces expands to itself.
 pub(in super::super) fn braces(word: &str) -> Vec<String> {
     let mut made = Vec::new();
     spread(word, &mut made, 0);
@@ -203,7 +205,7 @@ fn spread(word: &str, made: &mut Vec<String>, depth: usize) {
     }
 }
 
-/// The parts between the commas that are not in braces of their own.
+/// The parts between top-level commas.
 fn split_list(text: &str) -> Vec<&str> {
     let (mut items, mut start, mut depth) = (Vec::new(), 0, 0_usize);
     for (at, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Settings of Git that run programs: whoever may set one may run anything, later and unseen.
+//! Git settings that run programs: a command that sets one can run anything, later and unseen.
 
 /// Values that run nothing, or nothing new.
 const HARMLESS: [&str; 14] = [
@@ -38,7 +38,7 @@ const KEYS: [&str; 18] = [
     "web.browser",
     "protocol.allow",
 ];
-/// Sections of which every key counts.
+/// Sections in which every key counts.
 const SECTIONS: [&str; 9] = [
     "alias",
     "filter",
@@ -50,7 +50,7 @@ const SECTIONS: [&str; 9] = [
     "hook",
     "browser",
 ];
-/// Keys below a name: the section, and how the key ends.
+/// Keys with a name in the middle: the section, and the key's ending.
 const NAMED: [(&str, &str); 14] = [
     ("diff", ".command"),
     ("diff", ".textconv"),
@@ -68,7 +68,7 @@ const NAMED: [(&str, &str); 14] = [
     ("protocol", ".allow"),
 ];
 
-/// Whether a setting makes Git run a program. A key that cannot be known could be any.
+/// Whether a setting makes Git run a program. An unknown key could be any key.
 fn runs_programs(key: &str, value: Option<&str>) -> bool {
     let key = key.to_ascii_lowercase();
     let section = key.split('.').next().unwrap_or_default();
@@ -88,7 +88,7 @@ fn pair(text: &str) -> bool {
     runs_programs(key, value)
 }
 
-/// What `git` with these words would set that runs programs.
+/// The setting that runs programs and that `git` with these words would set.
 pub(in super::super) fn sets(args: &[&str]) -> Option<String> {
     let mut rest = args;
     loop {
@@ -144,7 +144,7 @@ fn config(words: &[&str]) -> Option<String> {
                 .any(|option| word == option || word.starts_with(&format!("{option}=")))
         })
     };
-    // Another file than Git's own is a file like any other.
+    // A settings file other than Git's own is a file like any other.
     if has(&[
         "-f",
         "--file",
@@ -205,7 +205,7 @@ fn config(words: &[&str]) -> Option<String> {
     (writes && risky).then(|| format!("git config {key}"))
 }
 
-/// Whether a variable given to a program makes Git run another.
+/// Whether a variable given to a program makes Git run another program.
 pub(in super::super) fn is_setting(name: &str, value: &str) -> bool {
     let key = name.strip_prefix("GIT_CONFIG_");
     match key {

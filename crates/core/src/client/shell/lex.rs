@@ -1,16 +1,17 @@
-//! A command as a shell takes it apart: programs with their words, quotes respected. What a string is given to another shell is read again there.
+//! Splits a command as a shell does: programs with their words, respecting quotes. A string passed
+//! to another shell is read again there.
 
 /// One program with its words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Segment {
     pub(in super::super) words: Vec<Word>,
-    /// Files that its streams go to or come from.
+    /// The files that its streams are redirected to or from.
     pub(in super::super) files: Vec<Word>,
-    /// The text it is given on its standard input, where the command says it.
+    /// The text on its standard input, if the command contains it.
     pub(in super::super) input: Option<String>,
-    /// Whether it reads what the one before it writes.
+    /// Whether it reads the output of the program before it.
     pub(in super::super) piped: bool,
-    /// How many sub-shells it is in.
+    /// How many sub-shells it is nested in.
     pub(in super::super) depth: usize,
 }
 
@@ -18,18 +19,18 @@ pub(in super::super) struct Segment {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Word {
     pub(in super::super) text: String,
-    /// Whether it has wildcards that count.
+    /// Whether it has unquoted wildcards.
     pub(in super::super) wild: bool,
-    /// Whether it holds the output of a program.
+    /// Whether it contains the output of a program.
     pub(in super::super) computed: bool,
 }
 
-/// Substitutions in substitutions that are looked into.
+/// How many nested substitutions are examined.
 const MAX_DEPTH: usize = 8;
-/// Programs of one command that are looked at.
+/// How many programs of one command are examined.
 const MAX_SEGMENTS: usize = 2000;
 
-/// The programs of a command, those in substitutions before the ones they are part of.
+/// The programs of a command; those in a substitution come before the program that contains it.
 pub(in super::super) fn lex(text: &str) -> Vec<Segment> {
     let mut lexer = Lexer {
         done: Vec::new(),
@@ -44,16 +45,16 @@ struct Lexer {
     depth: usize,
 }
 
-/// What is being put together.
+/// The segment and word being built.
 #[derive(Default)]
 struct Open {
     segment: Segment,
     word: Option<Word>,
-    /// The next word is where output goes, or where input comes from.
+    /// The next word is the file of a redirection.
     redirected: bool,
-    /// Ends of texts that follow on the next lines.
+    /// The delimiters of the here-documents that follow on the next lines.
     texts: Vec<String>,
-    /// The next word is such an end.
+    /// The next word is such a delimiter.
     names_text: bool,
 }
 
@@ -153,7 +154,7 @@ impl Lexer {
     }
 
     fn redirection(&mut self, text: &[char], mut at: usize, c: char, open: &mut Open) -> usize {
-        // A number before it says which stream, and is no word.
+        // A number before a redirection names the stream and is not a word.
         if open
             .word
             .as_ref()
@@ -178,7 +179,7 @@ impl Lexer {
         at
     }
 
-    /// The texts that were announced on the line before.
+    /// Reads the here-documents that the previous line announced.
     fn texts(&mut self, text: &[char], mut at: usize, open: &mut Open) -> usize {
         for end in std::mem::take(&mut open.texts) {
             let mut body = String::new();
@@ -224,7 +225,7 @@ impl Lexer {
         at
     }
 
-    /// What follows a `$` or a backquote.
+    /// Reads what follows a `$` or a backquote.
     fn dollar(&mut self, text: &[char], at: usize, c: char, open: &mut Open) -> usize {
         match text.get(at) {
             _ if c == '`' => self.substitution(text, at, '`', open),
@@ -239,7 +240,7 @@ impl Lexer {
                 end
             }
             Some('{') => {
-                // Up to its end in one piece, whatever is in it.
+                // Skip to the end in one piece, whatever it contains.
                 let end = text[at..]
                     .iter()
                     .position(|c| *c == '}')
@@ -255,7 +256,7 @@ impl Lexer {
         }
     }
 
-    /// The programs of a substitution, and what it leaves in the word where that can be told.
+    /// Reads the programs of a substitution, and adds its output to the word if it can be known.
     fn substitution(&mut self, text: &[char], from: usize, close: char, open: &mut Open) -> usize {
         let mut depth = 0_usize;
         let (mut at, mut quote) = (from, None);
@@ -290,7 +291,7 @@ impl Lexer {
     }
 }
 
-/// What a program that only says something says.
+/// The output of a program that only prints, such as `echo`.
 pub(in super::super) fn said(command: &str) -> Option<String> {
     let command = command.trim();
     if command == "pwd" {

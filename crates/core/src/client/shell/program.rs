@@ -1,6 +1,6 @@
-//! Which program a line of a shell runs, behind the words that only say how.
+//! Finds the program that a shell line runs, behind the words that only say how to run it.
 
-/// Words before a program, with how many of the words that follow belong to them.
+/// Words before a program, and how many of the following words belong to them.
 const WRAPPERS: [(&str, usize); 27] = [
     ("sudo", 0),
     ("doas", 0),
@@ -30,7 +30,7 @@ const WRAPPERS: [(&str, usize); 27] = [
     ("!", 0),
     ("{", 0),
 ];
-/// Options of those that take the next word.
+/// Options of these wrappers that take the next word.
 const WITH_VALUE: [&str; 10] = [
     "-u", "-g", "-n", "-s", "-k", "-I", "-P", "-L", "--user", "-C",
 ];
@@ -39,16 +39,16 @@ const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish"];
 /// A program and its words.
 #[derive(Debug, PartialEq, Eq)]
 pub(in super::super) struct Program<'w> {
-    /// Its name, without the folder it lies in.
+    /// Its name, without the folder.
     pub(in super::super) name: &'w str,
-    /// As it is written.
+    /// The program as written.
     pub(in super::super) word: &'w str,
     pub(in super::super) args: &'w [String],
-    /// Whether more words come from another program.
+    /// Whether another program supplies more words, as `xargs` does.
     pub(in super::super) fed: bool,
 }
 
-/// The program that these words run; none where they only set variables.
+/// The program that these words run; `None` if they only set variables.
 pub(in super::super) fn program(words: &[String]) -> Option<Program<'_>> {
     let (mut at, mut fed) = (0, false);
     loop {
@@ -102,7 +102,7 @@ impl Program<'_> {
         SHELLS.contains(&self.name)
     }
 
-    /// Its words that are no options; after `--` all are.
+    /// Its words that are not options; after `--`, every word.
     pub(in super::super) fn operands(&self) -> Vec<&str> {
         let mut only = false;
         let mut operands = Vec::new();
@@ -116,7 +116,7 @@ impl Program<'_> {
         operands
     }
 
-    /// Whether it has one of these options: letters, alone or together with others, and long ones.
+    /// Whether it has one of these options: single letters, alone or combined, or long ones.
     pub(in super::super) fn has(&self, letters: &[char], long: &[&str]) -> bool {
         self.args
             .iter()
@@ -131,7 +131,7 @@ impl Program<'_> {
             })
     }
 
-    /// What of a client's settings it would change.
+    /// The client setting that it would change.
     pub(in super::super) fn configures_client(&self) -> Option<String> {
         let plain: Vec<&str> = self
             .args

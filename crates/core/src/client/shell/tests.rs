@@ -1,4 +1,4 @@
-//! Each attack with a harmless twin.
+//! Each attack has a harmless twin.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Admit: the tool exists and is offered, the arguments are JSON and fit its schema.
+//! Admit: the tool exists and is offered, and the arguments are JSON that fits its schema.
 
 pub(super) mod repair;
 
@@ -18,7 +18,7 @@ use repair::{repair, unfenced};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// A call whose tool is known and whose arguments fit.
+/// A call whose tool exists and whose arguments fit.
 pub(super) struct Admitted {
     tool: Arc<ActiveTool>,
     arguments: Map<String, Value>,
@@ -31,14 +31,15 @@ impl Admitted {
     }
 }
 
-/// Values of an `enum`, and names of tools, that a refusal spells out; longer lists are in the schema and the surface.
+/// The most `enum` values or tool names that a refusal lists. The schema and the surface have the
+/// full lists.
 const MAX_LISTED_VALUES: usize = 12;
 
-/// Arguments longer than this are refused unread.
+/// Longer arguments are refused without being parsed.
 const MAX_ARGUMENT_BYTES: usize = 8 << 20;
 
 pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal> {
-    // Whatever it is refused for, what is too deep must have been let go.
+    // Arguments that nest too deep must be dropped safely, whichever check refuses the call.
     let sent = walkable(sent);
     claim(ctx)?;
     running(ctx)?;
@@ -47,7 +48,7 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
     let (mut arguments, raw) = parse(ctx, Some(&tool), sent?)?;
     forged(&tool, &arguments)?;
     rename_aliases(&tool, &mut arguments)?;
-    // An alias may lead to an injected key too.
+    // An alias may resolve to an injected key.
     forged(&tool, &arguments)?;
     let arguments = validate(&tool, arguments)?;
     if !ctx.is_rehearsed() {
@@ -60,7 +61,8 @@ pub(super) fn admit(ctx: &Context, sent: Arguments) -> Result<Admitted, Refusal>
     })
 }
 
-/// Counts a call wherever it is limited, or nowhere: what one limit refuses, no other has counted.
+/// Counts a call against every limit, or against none: if one limit refuses the call, no other has
+/// counted it.
 fn count(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
     let in_run = || match &ctx.call().terms {
         None => Ok(()),
@@ -92,8 +94,8 @@ fn count(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
     )))
 }
 
-/// A call of a client's own tool: the project must be whole, and what it says about the tool must be readable.
-/// The tool, and what was sent as an object and as text. The schema is the client's business.
+/// Admits a call of a client's own tool: the root file must not be broken, and the harness must
+/// support what the project declares. The client checks its own schema.
 pub(super) fn admit_client_call(
     ctx: &Context,
     client: &Client,
@@ -117,7 +119,7 @@ pub(super) fn admit_client_call(
     Ok(AdmittedClientCall { tool, input, raw })
 }
 
-/// A client's call whose tool is known and whose arguments can be read.
+/// A client's call whose tool exists and whose arguments are readable.
 pub(super) struct AdmittedClientCall {
     tool: Arc<ActiveTool>,
     input: Map<String, Value>,
@@ -133,7 +135,7 @@ impl AdmittedClientCall {
         self.tool.client_call.as_ref()
     }
 
-    /// One part of it, on its way like any call.
+    /// One part of the call, which continues like any other call.
     pub(super) fn part(&self, arguments: Map<String, Value>) -> Admitted {
         Admitted {
             tool: Arc::clone(&self.tool),
@@ -143,7 +145,7 @@ impl AdmittedClientCall {
     }
 }
 
-/// Refuses an id that was used before.
+/// Refuses a call id that was used before.
 pub(super) fn claim(ctx: &Context) -> Result<(), Refusal> {
     if !ctx.is_rehearsed() && !ctx.session().claim_id(&ctx.call().id) {
         let message = format!(
@@ -157,7 +159,7 @@ pub(super) fn claim(ctx: &Context) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses everything while the root file is broken.
+/// Refuses every call while the root file is broken.
 fn running(ctx: &Context) -> Result<(), Refusal> {
     if let Some(problem) = &ctx.catalogue().stopped {
         let above = ctx
@@ -203,7 +205,7 @@ fn find(ctx: &Context) -> Result<Arc<ActiveTool>, Refusal> {
         return Err(unknown(ctx));
     };
     if let (Some(problem), Some(code)) = (&tool.unusable, tool.unread) {
-        // Not a mistake in its file, as far as anybody knows.
+        // The tool's file is not known to be wrong; it only could not be read.
         let refusal = Refusal::new(
             code,
             format!("`{name}` could not be read: {}", problem.message),
@@ -257,7 +259,7 @@ fn unknown(ctx: &Context) -> Refusal {
     .detail("nearest", near)
 }
 
-/// What to say about the tools that are offered, and those with the nearest names. Only what is advertised is named.
+/// A hint about the offered tools, and the nearest names. It names only advertised tools.
 fn nearest(ctx: &Context) -> (String, Vec<String>) {
     let asked = ctx.call().tool.as_str();
     let mut surface = ctx.view().offered();
@@ -298,7 +300,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
         .join(", ")
 }
 
-/// Declared restrictions that nothing enforces must not be passed over.
+/// Refuses a tool that declares a restriction which the harness cannot enforce.
 fn supported(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
     let root = &ctx.catalogue().root;
     if let Some(place) = root.modes.first() {
@@ -367,7 +369,7 @@ fn parse(
     }
     let raw = match text {
         Some(text) => text,
-        // Only hooks see the arguments as they came.
+        // Only hooks see the raw arguments.
         None if ctx.view().is_hooked => value.to_string(),
         None => String::new(),
     };
@@ -385,7 +387,7 @@ fn malformed(message: String) -> Refusal {
         .help("send one JSON object whose keys are the tool's parameters")
 }
 
-/// Arguments that can be walked, and dropped, by anybody.
+/// Refuses arguments that nest too deep to be walked or dropped recursively.
 fn walkable(sent: Arguments) -> Result<Arguments, Refusal> {
     match sent {
         Arguments::Value(value) => match representable(&value) {
@@ -399,7 +401,7 @@ fn walkable(sent: Arguments) -> Result<Arguments, Refusal> {
     }
 }
 
-/// Whatever a script could not be given is refused here, so that no later stage meets it.
+/// Refuses values that a script cannot receive, so that later stages never see them.
 fn representable(value: &Value) -> Result<(), Refusal> {
     wire::look(value).map_err(|error| {
         let refusal = malformed(format!("the arguments cannot be represented: {error}"));
@@ -421,7 +423,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Refuses arguments of which the harness fills in one itself.
+/// Refuses arguments that set a parameter which the harness injects.
 pub(super) fn forged(tool: &RegisteredTool, arguments: &Map<String, Value>) -> Result<(), Refusal> {
     if tool.tool.inject.is_empty() {
         return Ok(());
@@ -457,7 +459,7 @@ fn rename_aliases(
     Ok(())
 }
 
-/// Defaults filled in, the schema satisfied.
+/// Fills in defaults and validates the arguments against the schema.
 pub(super) fn validate(
     tool: &RegisteredTool,
     mut arguments: Map<String, Value>,
@@ -515,7 +517,7 @@ fn invalid(tool: &RegisteredTool, schema: &CompiledSchema, violations: &[Violati
         .detail("errors", errors)
 }
 
-/// A parameter in a few words, as `path (string, required)` or `level (one of "low", "high")`.
+/// Describes a parameter, as `path (string, required)` or `level (one of "low", "high")`.
 fn describe(schema: &CompiledSchema, name: &str) -> String {
     let required = schema
         .value

@@ -1,4 +1,4 @@
-//! Repair: what small models do to arguments, undone. A policy, off unless the host turns it on.
+//! Repair: undoes common mistakes of small models in arguments. Off unless the host turns it on.
 
 use crate::registry::RegisteredTool;
 use crate::schema::{CompiledSchema, escaped};
@@ -16,13 +16,13 @@ const WRAPPERS: [&str; 8] = [
     "payload",
 ];
 
-/// JSON text inside a code fence, without the name of its language.
+/// The JSON text inside a code fence, without the name of its language.
 pub(in crate::run) fn unfenced(text: &str) -> Option<&str> {
     let inside = text.trim().strip_prefix("```")?.strip_suffix("```")?;
     Some(inside.trim_start_matches(char::is_alphanumeric).trim())
 }
 
-/// Undoes what can be undone, and says what that was.
+/// Repairs the arguments, and says what it changed.
 pub(in crate::run) fn repair(
     schema: Option<&CompiledSchema>,
     mut value: Value,
@@ -51,7 +51,8 @@ pub(in crate::run) fn repair(
                         .is_some_and(|all| all.contains(&kind.into()))
             })
         };
-        // Coercion is narrow: text never becomes a number, and where text is wanted it is what was meant.
+        // Coercion is narrow: a string never becomes a number, and stays as it is where the schema
+        // accepts a string.
         let fits = |value: &Value| {
             !takes("string")
                 && (takes("object") && value.is_object() || takes("array") && value.is_array())
@@ -64,7 +65,7 @@ pub(in crate::run) fn repair(
     value
 }
 
-/// The JSON that a text holds, in a fence or not, when it is an object or a list.
+/// The JSON object or array that a text contains, with or without a code fence.
 fn held(text: &str) -> Option<Value> {
     let text = unfenced(text).unwrap_or(text).trim();
     if !text.starts_with(['{', '[']) {
@@ -73,7 +74,8 @@ fn held(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
 
-/// What is inside the one key that a model wrapped its arguments in. A key that the schema has is no wrapper.
+/// The arguments inside the one key that a model wrapped them in. A key of the schema is not a
+/// wrapper.
 fn wrapped(
     schema: Option<&CompiledSchema>,
     object: &Map<String, Value>,
@@ -101,8 +103,8 @@ fn inside(value: &Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// An injected name that was sent: as an argument, or in a wrapper that somebody might look through. What the schema itself has is the
-/// tool's business.
+/// The injected name that the caller sent, as an argument or inside a wrapper. A wrapper key that
+/// the schema declares is an ordinary argument.
 pub(in crate::run) fn forged<'a>(
     tool: &'a RegisteredTool,
     arguments: &Map<String, Value>,

@@ -1,5 +1,5 @@
-//! Approve: a person agrees where one must. It is the last stage before the body, so that what was
-//! approved is exactly what runs.
+//! Approve: a person agrees where one must. It is the last stage before the body, so that exactly
+//! what was approved runs.
 
 use super::ask::{Ask, Asker, Request, nobody};
 use super::before::Prepared;
@@ -10,7 +10,7 @@ use crate::view::ActiveTool;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// A call that may be executed as it stands. Nothing else can be.
+/// A call that may be executed as it is. Nothing else can be executed.
 pub(super) struct Approved {
     tool: Arc<ActiveTool>,
     arguments: Map<String, Value>,
@@ -32,7 +32,7 @@ pub(super) async fn approve(ctx: &Context, prepared: Prepared) -> Result<Approve
     asks.extend(asked_by(&tool));
     if !asks.is_empty() {
         let request = Request::new(ctx, &tool, &arguments, asks);
-        // The time a person takes is not the call's.
+        // The time a person takes does not count.
         let _waiting = ctx.pause();
         answer(&tool, &request).await?;
     }
@@ -43,7 +43,7 @@ pub(super) async fn approve(ctx: &Context, prepared: Prepared) -> Result<Approve
     })
 }
 
-/// What the tool's own file asks for.
+/// The question that the tool's own file asks.
 fn asked_by(tool: &ActiveTool) -> Option<Ask> {
     let approval = tool.tool.requires_approval.as_ref();
     let approval = approval.filter(|approval| approval.value == Approval::Always)?;
@@ -54,7 +54,7 @@ fn asked_by(tool: &ActiveTool) -> Option<Ask> {
     })
 }
 
-/// The answer to a request. Approvers are asked here once there are any.
+/// The answer to a request. Approvers will be asked here once they exist.
 async fn answer(tool: &ActiveTool, request: &Request) -> Result<(), Refusal> {
     let refusal = nobody(Some(tool.called()), &request.asks);
     let refusal = refusal.detail("digest", request.digest.as_str());

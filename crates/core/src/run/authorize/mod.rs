@@ -13,7 +13,7 @@ use crate::view::ActiveTool;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// A call that the rules allow, or allow if a person agrees.
+/// A call that the rules allow, perhaps subject to a person's approval.
 pub(super) struct Authorized {
     tool: Arc<ActiveTool>,
     arguments: Map<String, Value>,
@@ -34,12 +34,12 @@ impl Authorized {
         &self.raw
     }
 
-    /// The tool, its arguments, as they were sent, and why a person must agree.
+    /// The tool, its arguments, the raw arguments, and the reasons to ask a person.
     pub(super) fn into_parts(self) -> (Arc<ActiveTool>, Map<String, Value>, String, Vec<Ask>) {
         (self.tool, self.arguments, self.raw, self.asks)
     }
 
-    /// The same call with other arguments: they are validated and judged like the first ones.
+    /// The same call with other arguments, which are validated and judged like the first ones.
     pub(super) fn with_arguments(
         self,
         ctx: &Context,
@@ -77,7 +77,7 @@ fn judge(
         None => rule::matches(rules, &subject),
     };
     if let Some(foreign) = &tool.client_call {
-        // What governs the client is looked at first: no other rule says it better.
+        // The rules for clients come first: they give the most specific reason.
         found.splice(
             0..0,
             rule::matches(&ctx.view().rules, &Subject::Client(foreign, &arguments)),
@@ -87,7 +87,7 @@ fn judge(
         && tool.effects.contains(Effects::EXEC)
         && !ctx.view().sandbox.configured
     {
-        // Finding out what contains processes takes a moment, and only this rule asks.
+        // Finding out what contains processes takes time, and only this rule needs it.
         found.extend(rule::matches(
             &ctx.view().rules,
             &Subject::Processes(tier(&*ctx.shared().outside)),
@@ -115,7 +115,7 @@ fn judge(
     })
 }
 
-/// Writes down that a rule matched.
+/// Records that a rule matched.
 pub(super) fn record(ctx: &Context, tool: &str, subject: &str, found: &Match<'_>) {
     ctx.record("rule.decided", || {
         object(json!({

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout_at;
 
-/// A call that the chain let through, with everything that asks for a person so far.
+/// A call that the chain let through, with all reasons so far to ask a person.
 pub(super) struct Prepared {
     tool: Arc<ActiveTool>,
     arguments: Map<String, Value>,
@@ -26,7 +26,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Whether a person must be asked.
+    /// Whether a person must approve the call.
     pub(super) fn is_asked(&self) -> bool {
         !self.asks.is_empty() || self.tool.tool.requires_approval.is_some()
     }
@@ -41,7 +41,7 @@ impl Prepared {
 }
 
 pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prepared, Refusal> {
-    // A result that cannot be judged afterwards must not come about.
+    // If hooks cannot judge the result afterwards, the body must not run.
     for event in ["tool.pre", "tool.post"] {
         refuse_if_broken(ctx, event)?;
     }
@@ -64,14 +64,15 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
     })
 }
 
-/// What the chain makes of a call, in the time that it has.
+/// Runs the chain within the call's time.
 async fn judged(ctx: &Context, authorized: &Authorized) -> Judgement {
     let judgement = match ctx
         .call()
         .timeout
         .and_then(|limit| Some((limit, ctx.started().checked_add(limit)?)))
     {
-        // The caller's time runs from the start, and a hook that is cut off has decided nothing: the call ends here.
+        // The caller's timeout counts from the start of the call. A hook that it cuts off has not
+        // decided, so the call ends here.
         Some((limit, end))
             if ctx
                 .view()
@@ -91,10 +92,10 @@ async fn judged(ctx: &Context, authorized: &Authorized) -> Judgement {
     Ok(judgement)
 }
 
-/// The arguments, if a link changed them, and why a person must agree.
+/// The arguments, if a link changed them, and the reasons to ask a person.
 type Judgement = Result<(Option<Map<String, Value>>, Vec<Ask>), Refusal>;
 
-/// Asks one link after the other; each sees the arguments as the one before left them.
+/// Asks the links in order; each sees the arguments as the previous one left them.
 async fn links(ctx: &Context, authorized: &Authorized) -> Judgement {
     let tool = authorized.tool();
     let (mut latest, mut asks) = (None, Vec::new());
@@ -113,7 +114,7 @@ async fn links(ctx: &Context, authorized: &Authorized) -> Judgement {
                     Some(Step::Later(answer)) => Box::pin(link.awaited(answer, &mut until)).await?,
                     None => None,
                 };
-                // Most have nothing to say about a call, and those are to cost little.
+                // Most middleware leaves a call alone, and that must stay cheap.
                 if !link.leaves(&judged, decision.as_ref()) {
                     latest = Box::pin(link.settled(judged, decision, until, &mut asks))
                         .await?
@@ -131,7 +132,7 @@ async fn links(ctx: &Context, authorized: &Authorized) -> Judgement {
     Ok((latest, asks))
 }
 
-/// Asks hooks that follow each other.
+/// Asks a sequence of hooks.
 async fn judged_by(
     ctx: &Context,
     authorized: &Authorized,

@@ -1,4 +1,5 @@
-//! How a call's scripts reach the outside: under the plan, with what was refused and what held written down.
+//! Gives the scripts of a call access to processes and the network: under the plan, with denials
+//! and containment recorded.
 
 use crate::artifact::tool::Limits;
 use crate::builtin::Program;
@@ -27,17 +28,18 @@ use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::plan::{Plan, Programs};
 use tool_harness_sandbox::process;
 
-/// What reaching out left behind, for the result of the whole call.
+/// What built-ins leave behind for the result of the whole call.
 #[derive(Debug, Default)]
 pub(in crate::run) struct SideOutcomes {
-    /// Why the call may not go on: a script cannot catch it, so it is the reason of the whole call.
+    /// Why the call must fail. A script cannot catch this, so it is the reason for the whole call.
     pub(in crate::run) refused: Mutex<Option<Refusal>>,
-    /// What held the processes it started.
+    /// What contained the processes it started.
     pub(in crate::run) enforced: Mutex<Option<Enforced>>,
 }
 
 impl SideOutcomes {
-    /// Keeps a refusal as the reason of the call, and gives its words for the script to fail with.
+    /// Keeps a refusal as the reason for the call, and returns its message for the script to fail
+    /// with.
     pub(in crate::run) fn refuse(&self, refusal: Refusal) -> String {
         let message = refusal.message.clone();
         self.refused
@@ -56,7 +58,7 @@ impl SideOutcomes {
     }
 }
 
-/// Waits until nothing that a call started is left.
+/// Waits until everything that a call started has ended.
 pub(in crate::run) struct Settling {
     alive: mpsc::Sender<()>,
     gone: mpsc::Receiver<()>,
@@ -68,22 +70,23 @@ impl Settling {
         Self { alive, gone }
     }
 
-    /// Held by whatever runs for the call.
+    /// A token for each piece of work to hold until it ends.
     pub(in crate::run) fn token(&self) -> mpsc::Sender<()> {
         self.alive.clone()
     }
 
-    /// Returns when all of it has ended. Everything was told to; a kernel that does not let go is not waited for.
+    /// Returns when all work has ended. All of it has been cancelled; a process that the kernel
+    /// does not release is not waited for.
     pub(in crate::run) async fn settle(mut self) {
         drop(self.alive);
         let _ = tokio::time::timeout(LONGEST, self.gone.recv()).await;
     }
 }
 
-/// How long the end of a command is waited for after it was told to end.
+/// How long to wait for a cancelled command to end.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// One script's way to the outside.
+/// One script's access to processes and the network.
 pub(in crate::run) struct SandboxedIo {
     pub(in crate::run) ctx: Context,
     pub(in crate::run) traces: Arc<SideOutcomes>,
@@ -93,7 +96,7 @@ pub(in crate::run) struct SandboxedIo {
     pub(in crate::run) cancel: CancellationToken,
     pub(in crate::run) source: String,
     pub(in crate::run) builtin: String,
-    /// Whether only what changes nothing may be sent.
+    /// Whether this is a dry run, which may send only requests that change nothing.
     pub(in crate::run) rehearsed: bool,
 }
 
@@ -136,15 +139,15 @@ impl SandboxedIo {
         Ok(ran)
     }
 
-    /// What the session of the call keeps.
+    /// The blobs of the call's session.
     pub(in crate::run) fn blobs(&self) -> SessionBlobs {
         self.ctx
             .shared()
             .session_blobs(&self.ctx.call().session_id, &self.source)
     }
 
-    /// Keeps the whole of an output of which something is left out. What is shown of it is taken from what was kept, so that no half of a
-    /// secret is left where it was cut.
+    /// Stores the full output of a command if it was truncated. The preview is taken from the
+    /// redacted copy, so that a cut cannot expose half of a secret.
     async fn keep_whole(&self, output: &mut Text, most: u64) {
         let Some(all) = output.spill.take() else {
             return;
@@ -153,7 +156,7 @@ impl SandboxedIo {
         let blobs = self.blobs();
         let kept = isolate::blocking(move || match blobs.write_from(&*all, "text/plain", half) {
             Ok(kept) => Some((kept.preview, Some(kept.artifact))),
-            // A store that fails changes nothing about what may be shown.
+            // The preview must be redacted even if the store fails.
             Err(_) => (&*all)
                 .rewind()
                 .ok()
@@ -170,7 +173,8 @@ impl SandboxedIo {
             redacted,
         } = shown;
         match &artifact {
-            // Beyond what a result may list, it is found by what is said here alone.
+            // The result cannot list more artifacts, so only the event and the output text name
+            // this one.
             Some(artifact) if room_to_keep(&self.ctx).is_err() => self.ctx.record_stored(artifact),
             Some(artifact) => self.ctx.stored(artifact, redacted),
             None => self.ctx.taken_out(redacted),
@@ -192,7 +196,7 @@ impl SandboxedIo {
         output.artifact = artifact;
     }
 
-    /// Sends a request to a host of this call's list.
+    /// Sends a request to a host that this call may reach.
     pub(in crate::run) async fn send(
         &self,
         request: Request,
@@ -217,7 +221,7 @@ impl SandboxedIo {
         answer.map_err(|refused| self.refused(refused))
     }
 
-    /// The folder a program starts in, which has to be one of the workspace.
+    /// The folder a program starts in, which must be in the workspace.
     fn folder(&self, jail: &Jail, plan: &Plan, given: Option<&str>) -> Result<PathBuf, String> {
         let Some(given) = given else {
             return Ok(plan.files.workspace.clone());
@@ -240,7 +244,8 @@ impl SandboxedIo {
         })
     }
 
-    /// Adds variables. None that the plan sets is changed, and where programs are limited none that makes one run another's code.
+    /// Adds variables. It refuses those that the plan sets and, if programs are limited, those that
+    /// make a program run other code.
     fn add_variables(&self, plan: &mut Plan, added: Vec<(String, String)>) -> Result<(), String> {
         let limited = plan.programs != Programs::Any;
         for (name, value) in added {
@@ -304,7 +309,7 @@ impl SandboxedIo {
         }
     }
 
-    /// Writes down what was refused to a command, what ended it, and what held it.
+    /// Records what a command was denied, what ended it, and what contained it.
     fn written_down(&self, program: &str, containment: Containment, ran: &Ran) {
         ran.denials
             .iter()
@@ -354,7 +359,7 @@ impl SandboxedIo {
     }
 }
 
-/// Whether a variable makes loaders, shells or interpreters run code that nobody named.
+/// Whether a variable makes loaders, shells or interpreters run code that the call did not name.
 fn is_loader(name: &str) -> bool {
     const NAMES: [&str; 12] = [
         "BASH_ENV",

@@ -1,4 +1,5 @@
-//! Built-ins called by scripts: what crossed over is judged again here, because a worker is not trusted.
+//! Serves the built-ins that scripts call. Every request is judged again here, because a worker is
+//! not trusted.
 
 pub(super) mod io;
 
@@ -37,7 +38,7 @@ pub(super) struct ToolCrossing<'a> {
     pub(super) tool: &'a RegisteredTool,
     pub(super) script: &'a Script,
     pub(super) deadline: Instant,
-    /// What its built-ins left behind. A hook that stops one leaves its reason here, too.
+    /// Side outcomes of its built-ins. A hook that blocks a built-in leaves its reason here too.
     pub(super) traces: Arc<SideOutcomes>,
     /// Held by the commands it started.
     pub(super) alive: Option<mpsc::Sender<()>>,
@@ -49,7 +50,7 @@ pub(super) struct HookCrossing<'a> {
     pub(super) hooks: &'a [Arc<ActiveHook>],
 }
 
-/// A built-in that a script may really call.
+/// A built-in call that passed all checks.
 struct Admitted {
     module: &'static Module,
     builtin: &'static Builtin,
@@ -57,7 +58,8 @@ struct Admitted {
     args: Args,
 }
 
-/// Finds the built-in and checks that this script was linked with it, that its side has it, and that the arguments fit.
+/// Finds the built-in and checks that this script was linked with it, that this kind of script may
+/// call it, and that the arguments fit.
 fn admit(
     ctx: &Context,
     script: &Script,
@@ -110,7 +112,7 @@ impl Crossing for ToolCrossing<'_> {
     async fn note(&self, _link: u32, index: u32, args: Vec<Value>) {
         if let Ok(call) = admit(self.ctx, self.script, Scope::Tools, index, args) {
             note(self.ctx, self.tool.name(), &call);
-            // Nobody waits for a note, so what its hooks decide changes nothing.
+            // The script does not wait for a note, so its hooks' decisions have no effect.
             let _ = self.after(&call, Ok(Value::Null)).await;
         }
     }
@@ -143,7 +145,8 @@ impl ToolCrossing<'_> {
         if !fired.asks.is_empty() {
             return Err(self.traces.refuse(nobody(Some(&call.name), &fired.asks)));
         }
-        // A hook that left an argument out gives it its default; one that added or mistyped one is told so.
+        // An argument that a hook removed gets its default. A hook that added an unknown argument
+        // or gave one the wrong type gets an error.
         let named = fired
             .payload
             .get("args")
@@ -220,7 +223,7 @@ impl HookCrossing<'_> {
     }
 }
 
-/// For whom a built-in is run.
+/// The script for which a built-in runs.
 struct BuiltinCaller<'a> {
     name: &'a str,
     narrowing: Narrowing,
@@ -229,7 +232,7 @@ struct BuiltinCaller<'a> {
     alive: Option<mpsc::Sender<()>>,
 }
 
-/// Runs a built-in on the harness's side.
+/// Runs a built-in in the harness's process.
 async fn run(
     ctx: &Context,
     by: BuiltinCaller<'_>,
@@ -257,7 +260,8 @@ async fn run(
                 .map_err(|error| error.to_string())?,
         ),
     };
-    // Whoever is no longer waited for is told to end: the call's own cancel, its deadline, a worker that died.
+    // Cancels the built-in when the call is cancelled, when the deadline passes, or when the worker
+    // dies.
     let cancel = ctx.call().cancel.child_token();
     let _cut_off = cancel.clone().drop_guard();
     let world = HostBuiltins {
@@ -317,7 +321,7 @@ struct HostBuiltins {
     jail: Arc<Jail>,
     reach: SandboxedIo,
     runtime: tokio::runtime::Handle,
-    /// The call is not over while this is held.
+    /// The call does not end while this is held.
     _alive: Option<mpsc::Sender<()>>,
 }
 
@@ -406,7 +410,8 @@ impl BuiltinHost for HostBuiltins {
             tokio::select! {
                 () = tokio::time::sleep(duration) => Ok(()),
                 () = cancel.cancelled() => Err("cancelled while sleeping".to_owned()),
-                // The path ends the call at its deadline; this only keeps the thread from sleeping on.
+                // The call itself ends at its deadline; this only keeps the thread from sleeping
+                // on.
                 () = tokio::time::sleep_until(*deadline + Duration::from_millis(200)) => Err("the deadline came while sleeping".to_owned()),
             }
         })

@@ -1,4 +1,4 @@
-//! What a hook's return value means. Anything that is not plainly a decision is a failure of the hook.
+//! Reads a hook's return value. A hook that returns anything but a clear decision has failed.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ pub(crate) enum Decision {
 }
 
 impl Decision {
-    /// The word events and reports carry.
+    /// The word for it in events and reports.
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Allow => "allow",

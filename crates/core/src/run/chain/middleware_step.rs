@@ -1,4 +1,4 @@
-//! One middleware of the chain, failing closed.
+//! One middleware of the chain. A middleware that fails refuses the call.
 
 use super::record_decision;
 use crate::depth::too_deep;
@@ -14,12 +14,13 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The shortest time that a call is put off for.
+/// The shortest time a middleware can defer a call.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
-/// How often one middleware may put a call off. Each time is an event, and one that never decides must not fill the record.
+/// How often one middleware may defer a call. Each deferral is an event, and a middleware that
+/// never decides must not fill the record.
 const MOST_DEFERRED: usize = 1000;
 
-/// One middleware and the call it is asked about.
+/// One middleware and the call it judges.
 #[derive(Clone, Copy)]
 pub(in crate::run) struct Link<'a> {
     pub(in crate::run) ctx: &'a Context,
@@ -28,7 +29,7 @@ pub(in crate::run) struct Link<'a> {
 }
 
 impl<'a> Link<'a> {
-    /// The call with these arguments, as it is shown to the middleware.
+    /// The call with these arguments, as the middleware sees it.
     pub(in crate::run) fn judged(self, arguments: &'a Map<String, Value>) -> Judged<'a> {
         Judged {
             seen: self.seen(),
@@ -38,7 +39,7 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Asks the middleware; nothing when it panics.
+    /// Asks the middleware; `None` if it panics.
     pub(in crate::run) fn ask<'b>(self, judged: &'b mut Judged<'_>) -> Option<Step<'b, Decision>>
     where
         'a: 'b,
@@ -46,7 +47,7 @@ impl<'a> Link<'a> {
         caught(move || self.middleware.given.before(judged))
     }
 
-    /// Waits for what it decides. However often it is waited for, the time is that of one call.
+    /// Waits for the decision. All waits for one middleware share one deadline.
     pub(in crate::run) async fn awaited(
         self,
         answer: Later<'_, Decision>,
@@ -58,7 +59,7 @@ impl<'a> Link<'a> {
             .map_err(|refusal| refusal.detail("hook", self.name()))
     }
 
-    /// Whether the middleware lets the call go on as it is, and nobody wants to hear of that.
+    /// Whether the middleware allows the call unchanged and no dry run needs to report that.
     pub(in crate::run) fn leaves(self, judged: &Judged<'_>, decision: Option<&Decision>) -> bool {
         matches!(decision, Some(Decision::Allow))
             && judged.changed.is_none()
@@ -66,8 +67,8 @@ impl<'a> Link<'a> {
             && !self.ctx.is_rehearsed()
     }
 
-    /// Does what a middleware decided, and asks it again after each time that it defers. Gives the arguments, if it changed them; whom it wants
-    /// asked is added.
+    /// Carries out the decision, and asks the middleware again after each deferral. Returns the
+    /// arguments if the middleware changed them, and adds its questions to `asks`.
     pub(in crate::run) async fn settled(
         self,
         mut judged: Judged<'a>,
@@ -173,7 +174,8 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Shows a result to a middleware; says whether it changed anything. One that panics, or does not end, withholds the result.
+    /// Shows a result to a middleware; returns whether it changed the result. A middleware that
+    /// panics or does not end withholds the result.
     pub(in crate::run) async fn after(
         self,
         output: &mut ToolOutput,
@@ -235,7 +237,7 @@ impl<'a> Link<'a> {
     }
 }
 
-/// What comes of the host's own code, if it comes before the call must be over.
+/// The answer of the host's code, if it comes before the call must end.
 pub(in crate::run) async fn in_time<T>(
     ctx: &Context,
     tool: &RegisteredTool,

@@ -1,4 +1,4 @@
-//! Hooks of one event, in order, failing closed.
+//! Runs the hooks of one event in order. A hook that fails refuses the call.
 
 mod decision;
 pub(super) mod middleware_step;
@@ -20,33 +20,34 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What became of a chain that did not refuse.
+/// The outcome of a chain that did not refuse.
 #[derive(Debug)]
 pub(super) struct Fired {
     /// The payload as the last hook left it.
     pub(super) payload: Map<String, Value>,
-    /// Why a person must agree.
+    /// The reasons to ask a person.
     pub(super) asks: Vec<Ask>,
     /// Whether a hook changed the payload.
     pub(super) modified: bool,
 }
 
-/// What a `modify` comes to.
+/// The effect of a `modify`.
 pub(super) enum Changed {
-    /// The payload stays as it is.
+    /// The payload stays the same.
     Nothing,
-    /// Later hooks see this one.
+    /// Later hooks see this payload.
     To(Map<String, Value>),
 }
 
-/// Judges what a `modify` returned: the payload before, the value returned.
+/// Judges a `modify`, given the payload before it and the value the hook returned.
 pub(super) type Merge<'a> =
     dyn FnMut(&Map<String, Value>, &Value) -> Result<Changed, String> + Send + 'a;
 
-/// Custom events one call may raise.
+/// Custom events that one call may raise.
 const MAX_EMITTED: usize = 100;
 
-/// Runs the hooks of an event. The first block, and every failure of a hook that must not fail, is a refusal.
+/// Runs the hooks of an event. The first block refuses, and so does every failure of a hook that
+/// fails closed.
 pub(super) async fn fire(
     ctx: &Context,
     event: &str,
@@ -57,7 +58,7 @@ pub(super) async fn fire(
     fire_these(ctx, event, &ctx.view().hooks_of(event), payload, merge).await
 }
 
-/// Runs some hooks of an event.
+/// Runs the given hooks of an event.
 pub(super) async fn fire_these(
     ctx: &Context,
     event: &str,
@@ -149,7 +150,7 @@ pub(super) async fn fire_these(
                 );
                 ctx.record("log", || object(json!({"level": "warn", "message": message, "fields": {}, "source": hook.hook.name})));
             }
-            // A decision ends the worker's part of the chain; the hooks after it see what it changed.
+            // A decision ends this run of the worker; the remaining hooks see the changed payload.
             break;
         }
         rest = rest.get(judged.max(1)..).unwrap_or_default();
@@ -157,7 +158,7 @@ pub(super) async fn fire_these(
     Ok(fired)
 }
 
-/// Runs the hooks in one worker. A worker that is lost counts as a failure of the hook it was at.
+/// Runs the hooks in one worker. If the worker is lost, the hook it was running has failed.
 async fn run(
     ctx: &Context,
     event: &str,
@@ -193,7 +194,7 @@ async fn run(
     })
 }
 
-/// Refuses when a hook of the event could not be loaded.
+/// Refuses if a hook of the event could not be loaded.
 pub(super) fn refuse_if_broken(ctx: &Context, event: &str) -> Result<(), Refusal> {
     let Some(broken) = ctx.catalogue().broken_for(event) else {
         return Ok(());
@@ -212,7 +213,8 @@ pub(super) fn refuse_if_broken(ctx: &Context, event: &str) -> Result<(), Refusal
     })
 }
 
-/// Runs the hooks of custom events that scripts raised. They decide nothing here; their failures are recorded.
+/// Runs the hooks of custom events that scripts raised. Their decisions have no effect; their
+/// failures are recorded.
 pub(super) async fn fire_emitted(ctx: &Context) {
     for _ in 0..MAX_EMITTED {
         let Some((name, payload)) = ctx.next_emitted() else {
@@ -222,7 +224,7 @@ pub(super) async fn fire_emitted(ctx: &Context) {
             continue;
         }
         let payload = object(payload);
-        // A custom event gates nothing: what its hooks decide has been recorded and ends here.
+        // A custom event gates nothing, and its hooks' decisions are already recorded.
         let _ = fire(ctx, &name, payload, &mut |_, _| {
             Err("changed the payload of a custom event; nothing can be changed here".into())
         })
@@ -230,7 +232,7 @@ pub(super) async fn fire_emitted(ctx: &Context) {
     }
 }
 
-/// What changes nothing is worth a word only to somebody who asked what would happen.
+/// Records a decision that changes nothing, in a dry run only.
 fn rehearsed(ctx: &Context, hook: &ActiveHook, event: &str, action: &str) {
     if ctx.is_rehearsed() {
         decided(ctx, hook, event, action, "");
@@ -241,7 +243,7 @@ fn decided(ctx: &Context, hook: &ActiveHook, event: &str, action: &str, reason: 
     record_decision(ctx, &hook.hook.name, event, action, reason);
 }
 
-/// Writes down what a hook or a middleware decided.
+/// Records the decision of a hook or a middleware.
 pub(super) fn record_decision(ctx: &Context, name: &str, event: &str, action: &str, reason: &str) {
     ctx.record("hook.decided", || {
         object(json!({"hook": name, "event_name": event, "action": action, "reason": reason}))
@@ -263,7 +265,7 @@ fn blocked(hook: &ActiveHook, event: &str, reason: &str) -> Refusal {
     .at(hook.hook.place(Span::default()))
 }
 
-/// The hook is not to blame when the call it judged was cancelled.
+/// The call was cancelled while a hook judged it; the hook did not fail.
 fn cancelled(event: &str) -> Refusal {
     Refusal::new(
         Code::Cancelled,
@@ -289,18 +291,18 @@ fn failed(hook: &ActiveHook, event: &str, problem: &str, position: Option<Positi
     }
 }
 
-/// What one hook says to one payload, for its examples.
+/// What one hook decided about one payload, for its examples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookReport {
     /// `allow`, `block`, `modify`, `ask`, `delegate`, `skip` or `failed`.
     pub action: String,
-    /// Its words.
+    /// The reason it gave.
     pub reason: Option<String>,
     /// The payload it returned with `modify`.
     pub modified: Option<Value>,
 }
 
-/// Runs one hook on one payload, completed as a call would complete it.
+/// Runs one hook on one payload, with missing fields filled in as a call would.
 pub(crate) async fn run_one(
     ctx: &Context,
     hook: &Arc<ActiveHook>,
@@ -336,7 +338,7 @@ pub(crate) async fn run_one(
     }
 }
 
-/// Asks the `artifact.load` hooks about one artifact; the text says who refused it and why.
+/// Asks the `artifact.load` hooks about one artifact; the error says which hook refused it and why.
 pub(crate) async fn load_artifacts(
     ctx: &Context,
     payload: Map<String, Value>,

@@ -1,4 +1,5 @@
-//! What hooks see, and what a `modify` may change. Each part stands here once; the worker adds its other spellings.
+//! Builds the payloads that hooks see, and limits what a `modify` may change. Each field has one
+//! name here; the worker adds the aliases.
 
 use crate::call::Call;
 use crate::effect::Effects;
@@ -49,10 +50,10 @@ fn named_pre(
     payload
 }
 
-/// Room for a payload with a result.
+/// Capacity for a payload with a result.
 const MOST_KEYS: usize = 18;
 
-/// The payload of a hook's example: what its author left out is filled in as a call would.
+/// The payload of a hook's example, with missing fields filled in as a call would.
 pub(crate) fn filled_in(
     event: &str,
     call: &Call,
@@ -104,7 +105,7 @@ pub(crate) fn filled_in(
     payload
 }
 
-/// Merges what a `tool.pre` hook returned; gives the new arguments when they changed.
+/// Merges the return value of a `tool.pre` hook; returns the new arguments if they changed.
 pub(crate) fn merge_pre(
     before: &Map<String, Value>,
     returned: &Value,
@@ -134,7 +135,7 @@ pub(crate) fn merge_pre(
     }
 }
 
-/// Merges what a hook returned into a payload of which only `free` keys may change.
+/// Merges a hook's return value into a payload in which only the `free` keys may change.
 pub(crate) fn merge(
     before: &Map<String, Value>,
     returned: &Value,

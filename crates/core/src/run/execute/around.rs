@@ -1,4 +1,4 @@
-//! The layers around a body.
+//! The host's layers around a body.
 
 use super::repeat::attempts;
 use super::{BodyResult, Failure, fits_output};
@@ -14,7 +14,7 @@ use crate::view::ActiveTool;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The layers that are still inside, and the body.
+/// The remaining layers, and the body.
 struct InnerLayers<'a> {
     ctx: &'a Context,
     tool: &'a Arc<ActiveTool>,
@@ -61,7 +61,7 @@ pub(in crate::run) async fn layered(
         .await
         .unwrap_or_else(|refusal| Err(refusal.into()))
     {
-        // A layer may have answered itself.
+        // A layer may answer instead of the body.
         Ok(output) => fits_output(tool, output.value.as_ref())
             .map(|()| Box::new(output))
             .map_err(Failure::from),
@@ -113,6 +113,6 @@ async fn inside(
         )
         .into())
     });
-    // A layer may have answered itself.
+    // A layer may answer instead of the body.
     answer.and_then(|output| Ok(output.walkable()?))
 }

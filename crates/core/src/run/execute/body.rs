@@ -1,5 +1,5 @@
-//! Runs a body written in Rust: with its caller, or on a thread of its own. Neither a panic nor a tool that never ends goes further than
-//! its call.
+//! Runs a body written in Rust, inline or on its own thread. A panic or a tool that never ends
+//! affects only its own call.
 
 use super::hold::Hold;
 use super::rust_call::RustCall;
@@ -21,7 +21,7 @@ use std::task::Poll;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-/// What a body came to: its answer, or nothing when it panicked.
+/// The body's answer; `None` if it panicked.
 type Ended = Option<Answered>;
 
 pub(in crate::run) async fn run_body(
@@ -49,7 +49,7 @@ pub(in crate::run) async fn run_body(
     }
 }
 
-/// What a body that ended gives.
+/// The result of a body that ended.
 fn answered(tool: &RegisteredTool, ended: Ended) -> BodyResult {
     match ended {
         Some(Ok(output)) if tool.is_host() => Ok(output),
@@ -67,7 +67,7 @@ fn answered(tool: &RegisteredTool, ended: Ended) -> BodyResult {
     }
 }
 
-/// Polls the body here. Most are done at once, and those cost no timer.
+/// Polls the body here. Most bodies finish at once and need no timer.
 async fn inline(
     ctx: &Context,
     tool: &RegisteredTool,
@@ -90,7 +90,7 @@ async fn inline(
     Box::pin(waited_for(ctx, tool, answer, deadline)).await
 }
 
-/// Waits for a body that has begun.
+/// Waits for a body that has started.
 async fn waited_for(
     ctx: &Context,
     tool: &RegisteredTool,
@@ -105,7 +105,8 @@ async fn waited_for(
     }
 }
 
-/// Runs the body on a thread. When the call is over first, the thread is left behind, and counted until it ends.
+/// Runs the body on a thread. If the call ends first, the thread is abandoned, and counted until it
+/// ends.
 async fn on_thread(
     ctx: &Context,
     tool: &Arc<ActiveTool>,
@@ -118,7 +119,7 @@ async fn on_thread(
     let place = tokio::select! {
         biased;
         place = Arc::clone(&places).acquire_owned(), if !ctx.call().is_nested() => place.ok(),
-        // The thread of the call around it does nothing meanwhile, and must not be what this one waits for.
+        // A nested call does not wait for a place: its outer call may hold the last one.
         place = std::future::ready(places.try_acquire_owned()), if ctx.call().is_nested() => place.ok(),
         () = ctx.call().cancel.cancelled() => return Err(cancelled(tool).into()),
         () = tokio::time::sleep_until(deadline.at) => {
@@ -144,7 +145,7 @@ async fn on_thread(
         };
         let ended = caught(|| runtime.block_on(body.call(&on, arguments)));
         let mut outcome = answered(&tool_there, ended);
-        // What the thread holds it holds to its end, and what it has done is known even if nobody waits for it any more.
+        // The thread keeps its hold until it ends, and stores its outcome even if the call is over.
         if let Some(held) = held {
             outcome = settled(&ctx_there, &tool_there, outcome);
             held.body_ended(&ctx_there, &tool_there, &outcome);
@@ -157,7 +158,7 @@ async fn on_thread(
                 .abandoned
                 .fetch_sub(1, Ordering::SeqCst);
         }
-        // Nobody may be there to hear it.
+        // The call may be over.
         let _ = done.send(outcome);
     };
     std::thread::Builder::new()
@@ -186,7 +187,7 @@ async fn on_thread(
     }
 }
 
-/// Somebody who waits for a thread. Who stops first, the thread or the one who waits, says so here.
+/// A call that waits for a thread. Whichever stops first, thread or call, clears `waited_for`.
 struct Waiting<'a> {
     waited_for: &'a AtomicBool,
     abandoned: &'a AtomicUsize,
@@ -202,7 +203,7 @@ impl Drop for Waiting<'_> {
         {
             hold.leave();
         }
-        // Counted first, so that a thread that takes itself off the count finds itself on it.
+        // Count first: the thread may subtract itself as soon as the flag is cleared.
         self.abandoned.fetch_add(1, Ordering::SeqCst);
         if !self.waited_for.swap(false, Ordering::SeqCst) {
             self.abandoned.fetch_sub(1, Ordering::SeqCst);

@@ -1,4 +1,5 @@
-//! What a call holds alone: its key, the values and paths that no other may be at together with it, and the place of a tool that blocks.
+//! What a call holds exclusively: its key, the values and paths that no other call may use at the
+//! same time, and the place of a blocking tool.
 
 use super::BodyResult;
 use super::idempotency::lost;
@@ -8,7 +9,7 @@ use crate::run::context::Context;
 use crate::slots::Held;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Held by the call, and by a thread of its tool that is left behind, until both have ended.
+/// Owned by the call and by its thread, if one is left behind, until both have ended.
 pub(in crate::run) struct Hold {
     key: Option<String>,
     _alone: Vec<Held>,
@@ -30,17 +31,18 @@ impl Hold {
         self.key.as_deref()
     }
 
-    /// Takes note that a thread of the call goes on without it.
+    /// Records that a thread of the call outlives it.
     pub(in crate::run) fn leave(&self) {
         self.was_left.store(true, Ordering::SeqCst);
     }
 
-    /// Whether a thread of the call went on without it: nothing may begin the same again, or be where it is.
+    /// Whether a thread of the call outlives it. Then no retry may start beside it.
     pub(in crate::run) fn was_left(&self) -> bool {
         self.was_left.load(Ordering::SeqCst)
     }
 
-    /// Stores what the body came to, if it has done its work. Until layers have seen it, only that it was done.
+    /// Stores the body's outcome if it did its work. If layers have yet to see it, stores only that
+    /// the work was done.
     pub(in crate::run) fn body_ended(
         &self,
         ctx: &Context,
@@ -66,7 +68,8 @@ impl Hold {
         );
     }
 
-    /// Stores what the layers made of what the body came to. What may pass they cannot say of something that is not done again.
+    /// Stores what the layers made of the body's outcome. A retryable error is not stored: the
+    /// work is done, and a retry would not run it again.
     pub(in crate::run) fn layers_ended(
         &self,
         ctx: &Context,
@@ -88,7 +91,7 @@ impl Hold {
     }
 }
 
-/// The same with all that the call kept.
+/// The outcome with every artifact that the call stored.
 fn with_kept(ctx: &Context, outcome: &BodyResult) -> BodyResult {
     let mut outcome = outcome.clone();
     let output = match &mut outcome {

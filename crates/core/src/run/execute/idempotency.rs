@@ -1,4 +1,4 @@
-//! Not doing it again: the keys of calls, and the stored results of those that were done.
+//! Idempotency: the keys of calls, and the stored results of calls that were done.
 
 use super::inject::inject;
 use super::script::value_of;
@@ -17,9 +17,10 @@ use serde_json::{Map, Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What makes a call the same as another one; nothing for a call that is only itself.
+/// The key that calls share if they are the same; `None` for a call without one.
 ///
-/// What is injected is filled in on the way, because it is part of the key: nobody gets the answer that was made for somebody else.
+/// Also injects values, because they are part of the key: no caller gets an answer that was made
+/// for another.
 pub(in crate::run) async fn key(
     ctx: &Context,
     tool: &Arc<ActiveTool>,
@@ -43,7 +44,7 @@ pub(in crate::run) async fn key(
             Inject::SessionId | Inject::Mode | Inject::State(_) | Inject::Host(_)
         )
     });
-    // Nobody can look into a run's context, so where nothing else says whose the call is, it is the session's.
+    // The run's context is opaque. If nothing injected identifies the owner, the session does.
     let says_whose = tool
         .tool
         .inject
@@ -64,14 +65,14 @@ pub(in crate::run) async fn key(
     {
         arguments.insert(name.clone(), key.as_str().into());
     }
-    // The tool may hand its key on, and a secret could be guessed by what it made of it.
+    // The tool sees the key above and may pass it on, so the digest of secrets is added only now.
     let secrets = injected(tool, arguments, |inject| {
         matches!(inject, Inject::Secret(_))
     });
     Ok(Some(format!("{key} {}", digest::of(&secrets))))
 }
 
-/// The values of a key; nothing where none of them was given.
+/// The values of a key; null if all are missing.
 fn by(names: &[String], arguments: &Map<String, Value>) -> Value {
     let values: Vec<Value> = names
         .iter()
@@ -84,7 +85,8 @@ fn by(names: &[String], arguments: &Map<String, Value>) -> Value {
     }
 }
 
-/// What is injected of some kinds. Ids of the call and of its run say which attempt it is, and not whose.
+/// The injected values of some kinds. Ids of the call and the run identify an attempt, not its
+/// owner.
 fn injected(
     tool: &RegisteredTool,
     arguments: &Map<String, Value>,
@@ -103,7 +105,8 @@ fn injected(
     )
 }
 
-/// What the call with this key came to, as one that was stored. Of what it kept, a session gets the handles that are its own.
+/// The stored outcome for this key, marked as repeated. It lists only artifacts that the session
+/// may read.
 pub(in crate::run) async fn stored(
     ctx: &Context,
     tool: &RegisteredTool,
@@ -143,7 +146,7 @@ pub(in crate::run) async fn stored(
     Some(outcome)
 }
 
-/// What stands for a result that is not there, so that its effect is not done again.
+/// Stands in for a result that is gone, so that the effect does not happen again.
 pub(in crate::run) fn lost(tool: &str) -> BodyResult {
     let message = format!(
         "`{tool}` was done by an earlier call with the same key, whose result is not there any more; it is not done again"
@@ -151,7 +154,7 @@ pub(in crate::run) fn lost(tool: &str) -> BodyResult {
     Err(Refusal::new(Code::Failed, message).into())
 }
 
-/// What calls came to, by their keys. It lives as long as the engine, and the oldest go first.
+/// The outcomes of calls, by key. It lives as long as the engine, and drops the oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct IdempotencyCache(Mutex<Kept>);
 
@@ -162,11 +165,12 @@ struct Kept {
     bytes: usize,
 }
 
-/// Results that are kept.
+/// The most results kept.
 const MAX_STORED: usize = 10_000;
-/// Bytes of them.
+/// The most bytes of all results.
 const MAX_BYTES: usize = 64 << 20;
-/// Bytes of one, as many as a script may give. Of a longer one it is kept that it was done.
+/// The most bytes of one result, as many as a script may return. For a longer one, only the fact
+/// that it was done is kept.
 const MAX_ONE: usize = 16 << 20;
 
 impl IdempotencyCache {

@@ -1,4 +1,4 @@
-//! What the harness fills in after validation.
+//! Values that the harness injects after validation.
 
 use crate::artifact::tool::Inject;
 use crate::depth::{is_deep, let_go};
@@ -9,7 +9,7 @@ use crate::run::context::Context;
 use crate::store::StoreScope;
 use serde_json::{Map, Value};
 
-/// Adds what the tool wants injected.
+/// Injects the values that the tool asks for, except secrets.
 pub(in crate::run) fn inject(
     ctx: &Context,
     tool: &RegisteredTool,
@@ -21,15 +21,15 @@ pub(in crate::run) fn inject(
             Inject::CallId => Value::from(ctx.call().id.as_str()),
             Inject::SessionId => Value::from(ctx.call().session_id.as_str()),
             Inject::Mode => Value::from(&*ctx.call().mode),
-            // Without a key of its own a call is the same as itself alone: every attempt of it has this one. With one, [`super::idempotency`]
-            // puts it here.
+            // A call without a key uses its id, which all its attempts share. For a call with a
+            // key, [`super::idempotency`] replaces this value.
             Inject::IdempotencyKey => Value::from(ctx.call().id.as_str()),
             Inject::State(key) => ctx
                 .stores()
                 .scope(StoreScope::Session)
                 .get(key)
                 .unwrap_or_default(),
-            // BodyResult apart, by [`super::secret`].
+            // [`super::secret`] injects these.
             Inject::Secret(_) => continue,
             Inject::Host(given) => {
                 let missing = |why: &str| {

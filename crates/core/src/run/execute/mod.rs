@@ -1,4 +1,4 @@
-//! Execute: the body runs under its limits. Failures do not leave the path; they go on to finish.
+//! Execute: runs the body under its limits. A failure does not skip the rest: it goes on to finish.
 
 mod around;
 mod body;
@@ -37,10 +37,10 @@ use script::run_script;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// A call whose body ran, or could not.
+/// A call whose body ran or could not run.
 pub(super) struct Executed {
     pub(super) tool: Arc<ActiveTool>,
-    /// For the hooks that see the result; empty when there are none.
+    /// For the hooks that see the result; empty if there are none.
     pub(super) arguments: Map<String, Value>,
     pub(super) raw: String,
     pub(super) outcome: BodyResult,
@@ -48,15 +48,15 @@ pub(super) struct Executed {
     _made_here: (),
 }
 
-/// What a body gave. Boxed, because every layer around it passes it on.
+/// The result of a body. Boxed, because every layer passes it on.
 pub(super) type BodyResult = Result<Box<Success>, Failure>;
 
-/// What a body gave instead, with the value it left behind.
+/// A body's failure, with the value it left behind.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) error: Refusal,
     pub(super) rest: Box<Success>,
-    /// Whether the body has done its work, and only what it gave cannot be taken.
+    /// Whether the body did its work and only its result is unusable.
     pub(super) is_done: bool,
 }
 
@@ -68,7 +68,7 @@ impl Failure {
         }
     }
 
-    /// The same for a body that had done its work.
+    /// A failure of a body that had done its work.
     pub(super) fn when_done(error: Refusal) -> Self {
         Self {
             is_done: true,
@@ -76,13 +76,13 @@ impl Failure {
         }
     }
 
-    /// What a layer made of it.
+    /// The failure that a layer returned.
     pub(super) fn of(mut error: ToolError, tool: &str) -> Self {
         let rest = error.take_rest();
         Self::with(error.into_refusal(tool), rest)
     }
 
-    /// As layers see it.
+    /// The error that layers see.
     pub(super) fn into_error(self) -> ToolError {
         ToolError::from(self.error).with_rest(*self.rest)
     }
@@ -116,13 +116,13 @@ pub(super) async fn execute(ctx: &Context, approved: Approved) -> Executed {
     }
 }
 
-/// Waits for a place, fills in what is injected, and runs the body, unless the call only repeats one that was done.
+/// Waits for a place, injects values, and runs the body, unless the call repeats one that was done.
 async fn carried_out(
     ctx: &Context,
     tool: &Arc<ActiveTool>,
     mut arguments: Map<String, Value>,
 ) -> (BodyResult, Enforced) {
-    // Whatever the tool started and does not wait for is told when the call is over, however it ends.
+    // Tells background work of the tool that the call is over, however it ends.
     let _over = ctx.tell_when_over();
     let not_run = |refusal: Refusal| (Err(Failure::from(refusal)), Enforced::Nothing);
     let key = match tool.key {
@@ -141,7 +141,7 @@ async fn carried_out(
     {
         return (outcome, Enforced::Nothing);
     }
-    // Where there is a key it was filled in before.
+    // `key` has already injected values for a tool with a key.
     if tool.key.is_none() {
         if let Err(refusal) = inject(ctx, tool, &mut arguments) {
             return not_run(refusal);
@@ -164,7 +164,7 @@ async fn carried_out(
     (outcome, enforced)
 }
 
-/// Runs the body once, with the arguments that it takes from there.
+/// Runs the body once. It takes `arguments`.
 pub(super) async fn attempt(
     ctx: &Context,
     tool: &Arc<ActiveTool>,
@@ -187,7 +187,7 @@ pub(super) async fn attempt(
         return (halted(ctx, tool, Ok(Box::default())), Enforced::Nothing);
     }
     let (outcome, enforced) = match (&tool.script, &tool.body) {
-        // What takes long anyway is kept apart, so that the way of a quick body stays small enough to be moved cheaply.
+        // Slow bodies are boxed, which keeps the future of a quick body small and cheap to move.
         (Some(script), _) => {
             Box::pin(run_script(
                 ctx,
@@ -211,7 +211,7 @@ pub(super) async fn attempt(
     (outcome, enforced)
 }
 
-/// What comes of what a body gave: it has to fit the tool's output schema.
+/// Checks the body's result against the tool's output schema.
 pub(super) fn settled(ctx: &Context, tool: &RegisteredTool, outcome: BodyResult) -> BodyResult {
     let outcome = outcome.and_then(|success| match fits_output(tool, success.value.as_ref()) {
         Ok(()) => Ok(success),
@@ -220,7 +220,7 @@ pub(super) fn settled(ctx: &Context, tool: &RegisteredTool, outcome: BodyResult)
     halted(ctx, tool, outcome)
 }
 
-/// Where the body, a call inside of it or a layer said that the run shall go another way, that is what comes of the call, whatever else did.
+/// If the body, a nested call or a layer interrupted the run, that becomes the outcome of the call.
 pub(super) fn halted(ctx: &Context, tool: &RegisteredTool, outcome: BodyResult) -> BodyResult {
     if let Err(Failure { error, .. }) = &outcome
         && let Some(control) = &error.control
@@ -239,7 +239,7 @@ pub(super) fn halted(ctx: &Context, tool: &RegisteredTool, outcome: BodyResult) 
     }
 }
 
-/// A call that a client ran itself, as it says.
+/// A call that a client ran itself, with the outcome it reported.
 pub(super) fn executed_elsewhere(
     admitted: Admitted,
     outcome: &client::Outcome,
@@ -268,7 +268,7 @@ pub(super) fn executed_elsewhere(
     }
 }
 
-/// What a failure says, with the tool it is about.
+/// The message of a failure, with the tool's name.
 pub(super) fn describe(tool: &RegisteredTool, code: Code, message: &str) -> String {
     match code {
         Code::Failed => format!("`{}` failed: {message}", tool.name()),
@@ -291,7 +291,7 @@ pub(super) fn help(code: Code) -> Option<&'static str> {
     })
 }
 
-/// Whether a value fits the tool's output schema.
+/// Checks a value against the tool's output schema.
 pub(super) fn fits_output(tool: &RegisteredTool, value: Option<&Value>) -> Result<(), Refusal> {
     let Some(schema) = tool.output() else {
         return Ok(());

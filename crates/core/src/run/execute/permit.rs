@@ -1,4 +1,5 @@
-//! Places: how many calls run at once, of the engine, of a tool, and of the values of some arguments.
+//! Places: how many calls run at once, for the engine, for a tool, and for the values of some
+//! arguments.
 
 use super::hold::Hold;
 use crate::digest;
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// What a call holds while its body runs.
 #[derive(Default)]
 pub(in crate::run) struct Place {
-    /// What it holds alone, if anything.
+    /// What it holds exclusively, if anything.
     pub(in crate::run) hold: Option<Arc<Hold>>,
     _at_once: Vec<Held>,
 }
@@ -29,7 +30,7 @@ impl Place {
     }
 }
 
-/// Waits until the call may run, under its deadline.
+/// Waits until the call may run, or until its deadline.
 pub(in crate::run) async fn place(
     ctx: &Context,
     tool: &RegisteredTool,
@@ -37,7 +38,7 @@ pub(in crate::run) async fn place(
     key: Option<String>,
 ) -> Result<Place, Refusal> {
     let in_flight = &ctx.shared().in_flight;
-    // The call around it has a place of the engine, and runs on in this one.
+    // A nested call uses the engine place of its outer call.
     let everywhere = in_flight.places.iter().filter(|_| !ctx.call().is_nested());
     let mut alone: Vec<Arc<Slots>> = Vec::new();
     if key.is_some() || !tool.serial.is_empty() || writes_paths(tool) {
@@ -47,7 +48,7 @@ pub(in crate::run) async fn place(
                 .map(|key| in_flight.keys.of(key)),
         );
     }
-    // A thread that is left behind has the tool's place until it ends, and what it is at.
+    // An abandoned thread keeps the tool's place and its keys until it ends.
     let has_thread = tool.runs == Runs::Blocking;
     let (of_thread, of_call) = if has_thread {
         (&tool.at_once, &None)
@@ -56,12 +57,12 @@ pub(in crate::run) async fn place(
     };
     alone.extend(of_thread.iter().cloned());
     let at_once: Vec<Arc<Slots>> = of_call.iter().chain(everywhere).cloned().collect();
-    // That it was left behind is written on the hold, also where there is nothing else to hold.
+    // A blocking tool always needs a hold, which records whether its thread was abandoned.
     let is_held = has_thread || !alone.is_empty();
     if !is_held && at_once.is_empty() {
         return Ok(Place::default());
     }
-    // The time it may wait runs from here, whatever it waits for.
+    // One limit covers all the waits.
     let limit = deadline(ctx, tool);
     let callers: Arc<[Caller]> = std::iter::once(ctx.caller())
         .chain(ctx.call().inside.iter().copied())
@@ -81,13 +82,13 @@ pub(in crate::run) async fn place(
 }
 
 impl Context {
-    /// What others know the call by.
+    /// The identity of the call among those that wait.
     pub(in crate::run) fn caller(&self) -> Caller {
         Caller::of(&*self.0)
     }
 }
 
-/// One slot of each, in their order.
+/// Takes one slot of each, in order.
 async fn slots(
     ctx: &Context,
     tool: &RegisteredTool,
@@ -146,7 +147,8 @@ fn writes_paths(tool: &RegisteredTool) -> bool {
     tool.effects.contains(Effects::WRITE) && !tool.tool.annotations.path_params.is_empty()
 }
 
-/// What no two calls may be at together, in one order for all, so that none waits for another in a circle.
+/// The keys that two calls may not hold at the same time. Every call takes them in the same order,
+/// so that calls cannot deadlock.
 fn keys(tool: &RegisteredTool, arguments: &Map<String, Value>, key: Option<&str>) -> Vec<String> {
     let mut keys: Vec<String> = key.map(|key| format!("key {key}")).into_iter().collect();
     let values = tool
@@ -176,22 +178,22 @@ fn keys(tool: &RegisteredTool, arguments: &Map<String, Value>, key: Option<&str>
     keys
 }
 
-/// One place for each key that anybody holds or waits for.
+/// One place for each key that a call holds or waits for.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     known: Mutex<Known>,
-    /// Who holds and waits for them, and for any other place.
+    /// Which calls hold and wait for keys and other places.
     waits: Arc<Waits>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
     slots: HashMap<String, Weak<Slots>>,
-    /// How many there are when it looks again for keys that nobody holds.
+    /// The number of keys at which the unused ones are dropped.
     full: usize,
 }
 
-/// Keys that nobody holds are forgotten when there are this many, or twice as many as somebody held the last time.
+/// Unused keys are dropped once there are this many, or twice as many as were in use the last time.
 const MANY: usize = 1024;
 
 impl Keys {
@@ -222,7 +224,7 @@ mod tests {
         let held: Vec<Arc<Slots>> = (0..60_000)
             .map(|key| keys.of(format!("held {key}")))
             .collect();
-        // Each time through all of them takes minutes.
+        // Scanning all keys for each new one would take minutes.
         assert!(
             started.elapsed() < std::time::Duration::from_secs(10),
             "{:?}",

@@ -1,4 +1,4 @@
-//! Doing it again: retries of what failed.
+//! Retries of failed attempts.
 
 use super::body::cancelled;
 use super::{BodyResult, attempt};
@@ -14,7 +14,8 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runs the body as often as its policy says: while it fails in a way that may pass, and only if a repeat does no harm.
+/// Runs the body as often as its policy says: while it fails with a retryable error, and only if a
+/// repeat does no harm.
 pub(in crate::run) async fn attempts(
     ctx: &Context,
     tool: &Arc<ActiveTool>,
@@ -54,18 +55,18 @@ async fn repeated(
     }
 }
 
-/// Whether the same call may succeed later. What was cancelled is not wanted any more, and what a thread that was left behind is still at is not begun
-/// beside it.
+/// Whether another attempt may succeed. A cancelled call is not retried, nor is one whose abandoned
+/// thread is still running.
 fn may_pass(ctx: &Context, error: &Refusal) -> bool {
     error.class == Class::Retryable
         && error.code != Code::Cancelled
         && !ctx.hold().is_some_and(|hold| hold.was_left())
 }
 
-/// What becomes of the wait before the next attempt.
+/// The outcome of the wait before the next attempt.
 enum Pause {
     Over,
-    /// There is no time for one.
+    /// The call has no time for another attempt.
     TooLong,
     Cancelled,
 }
@@ -98,10 +99,10 @@ async fn pause(
     }
 }
 
-/// Between half and all of a wait, so that those who failed together do not come back together.
+/// Between half and all of a wait, so that calls which failed together do not retry together.
 fn jittered(wait: Duration) -> Duration {
     let mut chance = [0; 2];
-    // Without chance they come back together.
+    // If this fails, such calls do retry together.
     let _ = getrandom::fill(&mut chance);
     wait / 2 + (wait / 2) * u32::from(u16::from_le_bytes(chance)) / u32::from(u16::MAX)
 }

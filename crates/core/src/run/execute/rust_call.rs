@@ -1,4 +1,4 @@
-//! How a Rust tool reaches the world: the same ways as a script, under the same plan.
+//! Gives a Rust tool the same access as a script, under the same plan.
 
 use crate::effect::Effects;
 use crate::isolate;
@@ -20,7 +20,7 @@ pub(crate) struct RustCall<'a> {
 }
 
 impl RustCall<'_> {
-    /// Refuses what the tool did not say it would do.
+    /// Refuses effects that the tool did not declare.
     pub(in crate::run) fn declared(&self, effects: Effects) -> Result<(), Refusal> {
         if self.tool.effects.contains(effects) {
             return Ok(());
@@ -33,7 +33,7 @@ impl RustCall<'_> {
             .help("the tool's author has to add it to `effects`"))
     }
 
-    /// Waits for a disk where no other call waits with it.
+    /// Does disk work on a blocking thread, so that no other call waits for it.
     pub(in crate::run) async fn with_blobs<T: Send + 'static>(
         &self,
         work: impl FnOnce(&SessionBlobs) -> Result<T, BlobError> + Send + 'static,

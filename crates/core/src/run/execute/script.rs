@@ -1,4 +1,4 @@
-//! Runs a script in a worker, and reads what it gave.
+//! Runs a script in a worker, and reads its result.
 
 use super::{BodyResult, Failure, describe, help};
 use crate::content::ContentBlock;
@@ -19,12 +19,12 @@ use serde_json::{Map, Value};
 use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
 
-/// Processor time of a script unless the tool or the project says otherwise.
+/// Processor time of a script unless the tool or the project sets a limit.
 const DEFAULT_CPU_MS: u64 = 10_000;
-/// Bytes of a script's encoded result.
+/// The most bytes of a script's encoded result.
 const MAX_RESULT_BYTES: u64 = 16 << 20;
 
-/// Runs a script, and says what held it and the processes it started.
+/// Runs a script. Also returns what contained it and the processes it started.
 pub(in crate::run) async fn run_script(
     ctx: &Context,
     tool: &RegisteredTool,
@@ -111,7 +111,7 @@ async fn run_traced(
         Ok(Outcome::Error(fields)) => Err(explicit_error(tool, &fields)),
         Err(error) => {
             let mut refusal = match error.code {
-                // A worker knows only the time it had left.
+                // The worker knows only its remaining time, not who set the limit.
                 Code::Timeout => deadline.refusal(tool, "did not finish"),
                 code => Refusal::new(code, describe(tool, code, &error.message)),
             };
@@ -122,7 +122,7 @@ async fn run_traced(
                 .position
                 .and_then(|position| Some(tool.tool.script.as_ref()?.place_of(position)));
             let refusal = refusal.at(place.unwrap_or_else(|| tool.tool.place(tool.tool.name_span)));
-            // A script whose result cannot be taken has come to its end.
+            // The script ended, and only its result is unusable.
             Err(if error.code == Code::ScriptResult {
                 Failure::when_done(refusal)
             } else {
@@ -132,7 +132,7 @@ async fn run_traced(
     }
 }
 
-/// A returned dict whose `error` says something is a failure; the dict stays the value.
+/// A returned dict with a non-empty `error` is a failure; the dict stays the value.
 pub(in crate::run) fn judged(tool: &RegisteredTool, value: Value) -> BodyResult {
     let message = match value.get("error") {
         Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
@@ -214,7 +214,7 @@ fn explicit_error(tool: &RegisteredTool, fields: &Value) -> Failure {
     )
 }
 
-/// What an expression over `args` says, in a worker that has no built-ins.
+/// Evaluates an expression over `args` in a worker without built-ins.
 pub(in crate::run) async fn value_of(
     ctx: &Context,
     tool: &RegisteredTool,

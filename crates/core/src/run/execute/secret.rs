@@ -1,4 +1,4 @@
-//! Secrets that a tool is given: read when they are needed, and known from then on to whatever leaves.
+//! Secrets for tools: read on demand, and redacted from all output from then on.
 
 use crate::artifact::LayerFile;
 use crate::artifact::root::SecretSource;
@@ -19,22 +19,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes of a secret. Nothing longer can be kept out of results at a bearable price.
+/// The most bytes of a secret. Redacting a longer one from results would cost too much.
 const MOST_BYTES: u64 = 64 << 10;
-/// How long a command may take that prints a secret.
+/// How long a command that prints a secret may take.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Whether tools get the secrets themselves.
+/// Whether tools get real secrets.
 #[derive(Clone, Debug)]
 pub(crate) enum Secrets {
-    /// They do. These the host gave; the others are read where the layers say.
+    /// They do. The host supplied these; the layers say where to read the others.
     Real(Arc<HashMap<String, String>>),
-    /// Examples get a text in their place: they run anywhere, and nothing is at stake.
+    /// Examples get placeholders: they run anywhere, and put no secret at risk.
     StandIns,
 }
 
 impl Secrets {
-    /// Learns the values that can be had without running anything, so that they are kept back even where no tool was given them.
+    /// Learns the values that can be read without running a command, so that they are redacted even
+    /// if no tool received them.
     pub(crate) fn learn(
         &self,
         values: &SecretValues,
@@ -45,13 +46,13 @@ impl Secrets {
         let declared = layers.iter().flat_map(|layer| &layer.root.secrets);
         let read = declared.filter_map(|(_, from)| read(&from.value, surroundings)?.ok());
         for value in given.values().cloned().chain(read) {
-            // One that is too short is refused when a tool asks for it.
+            // A value that is too short is refused when a tool asks for it.
             let _ = values.learn(value.as_bytes());
         }
     }
 }
 
-/// Adds the secrets that a tool wants.
+/// Injects the secrets that a tool asks for.
 pub(in crate::run) async fn inject(
     ctx: &Context,
     tool: &RegisteredTool,
@@ -96,7 +97,7 @@ fn missing(tool: &RegisteredTool, name: &str, why: &str, at: &Spanned<Inject>) -
     .at(tool.tool.place(at.span))
 }
 
-/// The secret of that name, from the highest layer that has it.
+/// The secret with this name, from the highest layer that declares it.
 async fn declared(ctx: &Context, name: &str) -> Result<String, String> {
     let registry = ctx.catalogue();
     let found = registry
@@ -106,7 +107,8 @@ async fn declared(ctx: &Context, name: &str) -> Result<String, String> {
         .find(|(known, _)| known == name);
     let Some((_, from)) = found else {
         return Err(match registry.root.secrets.iter().any(|(known, _)| known == name) {
-            // A cloned project must not say which file or variable of a person its tools get.
+            // A cloned project must not choose which of a person's files or variables its tools
+            // get.
             true => "project.untrusted: only the project's own harness.md says where it comes from, which counts once a person trusts the \
                      project, and this version has no way to"
                 .to_owned(),
@@ -119,7 +121,7 @@ async fn declared(ctx: &Context, name: &str) -> Result<String, String> {
     }
 }
 
-/// The secret in a variable or a file; nothing for a command.
+/// Reads the secret from a variable or a file; `None` for a command.
 fn read(from: &SecretSource, surroundings: &Surroundings) -> Option<Result<String, String>> {
     match from {
         SecretSource::Variable(name) => Some(
@@ -150,7 +152,7 @@ fn file(path: &str, surroundings: &Surroundings) -> Result<String, String> {
     }
 }
 
-/// What the user's own command prints.
+/// Runs the user's command, and returns what it prints.
 async fn printed(ctx: &Context, from: &SecretSource) -> Result<String, String> {
     let SecretSource::Command(words) = from else {
         return Err("nothing says where it comes from".to_owned());
@@ -177,7 +179,8 @@ async fn printed(ctx: &Context, from: &SecretSource) -> Result<String, String> {
         cwd,
         stdin,
     };
-    // It is the word of the user or the administrator, in a file that no project can write.
+    // No sandbox: the user or the administrator chose this command, in a file that no project can
+    // write.
     let ran = asked(|| {
         shared
             .outside
@@ -196,7 +199,7 @@ async fn printed(ctx: &Context, from: &SecretSource) -> Result<String, String> {
     }
 }
 
-/// Without the end of the last line, which editors and programs add.
+/// The text without trailing line ends, which editors and programs add.
 fn line(text: &str) -> String {
     text.trim_end_matches(['\n', '\r']).to_owned()
 }

@@ -17,7 +17,7 @@ use crate::view::Segment;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// What a body gave, as the hooks leave it.
+/// A body's result as the hooks leave it.
 pub(in crate::run) struct Amended {
     pub(in crate::run) tool: Arc<ActiveTool>,
     pub(in crate::run) success: Box<Success>,
@@ -28,12 +28,12 @@ pub(in crate::run) struct Amended {
     pub(in crate::run) hooks: Hooks,
 }
 
-/// What the hooks did to a result.
+/// Whether the hooks changed a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::run) enum Hooks {
-    /// Nothing.
+    /// They did not.
     LeftIt,
-    /// It says something else now.
+    /// They did.
     ChangedIt,
 }
 
@@ -92,7 +92,7 @@ pub(in crate::run) async fn after(ctx: &Context, executed: Executed) -> Amended 
             halted = halted.or_else(|| halts(&error));
         }
     }
-    // Where the run shall go another way nobody makes a result of it.
+    // A hook must not turn an interruption of the run into a result.
     if let Some(halted) = halted.filter(|_| hooks == Hooks::ChangedIt) {
         (*success, error) = (Success::default(), Some(halted));
         content = shown(&success, error.as_ref());
@@ -110,7 +110,7 @@ pub(in crate::run) async fn after(ctx: &Context, executed: Executed) -> Amended 
     }
 }
 
-/// What hooks are shown of a call besides its result.
+/// What hooks see of a call besides its result.
 struct Before<'a> {
     tool: &'a RegisteredTool,
     arguments: &'a Map<String, Value>,
@@ -118,7 +118,7 @@ struct Before<'a> {
     content: &'a [ContentBlock],
 }
 
-/// Shows a result to some hooks; says whether they changed it.
+/// Shows a result to some hooks; returns whether they changed it.
 async fn shown_to(
     ctx: &Context,
     hooks: &[Arc<ActiveHook>],
@@ -154,8 +154,9 @@ async fn shown_to(
     true
 }
 
-/// What a hook made of a result, where `content` and `result` say the same. A model reads both, so what a hook took out of one of them must not
-/// stay in the other, neither for the model nor for the next hook: a new result is the new content, and new content alone leaves no result.
+/// Makes `content` and `result` agree after a hook changed one of them. A model reads both, so what
+/// a hook removed from one must not stay in the other, for the model or for the next hook: a new
+/// result becomes the content, and new content alone removes the result.
 fn agreeing(
     before: &Map<String, Value>,
     mut after: Map<String, Value>,
@@ -180,7 +181,7 @@ fn agreeing(
     after
 }
 
-/// Takes over what the hooks changed, and nothing else.
+/// Applies what the hooks changed, and nothing else.
 fn amend(
     tool: &RegisteredTool,
     after: &Map<String, Value>,
@@ -197,7 +198,7 @@ fn amend(
     }
     if let Some(text) = content.and_then(Value::as_str) {
         success.content = Some(vec![ContentBlock::text(text)]);
-        // Whoever rewords an error means all of it.
+        // A hook that rewords an error replaces all of it.
         if let Some(error) = error {
             *error = Refusal::new(error.code, text);
         }
@@ -224,7 +225,7 @@ fn amend(
     }
 }
 
-/// What the model reads: the tool's own words, or its value, or its error.
+/// What the model reads: the tool's own content, its value or its error.
 pub(in crate::run) fn shown(success: &Success, error: Option<&Refusal>) -> Vec<ContentBlock> {
     if let Some(content) = &success.content {
         return content.clone();

@@ -1,4 +1,5 @@
-//! What a model reads is bounded. The whole is kept, and the mark of the cut says how to read on.
+//! Bounds what a model reads. The full result is stored, and the mark of the cut says how to read
+//! on.
 
 use crate::content::{ContentBlock, Link, Media, Resource, ResourceBody};
 use crate::control::Control;
@@ -12,31 +13,32 @@ use crate::tool::READER;
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, PoisonError};
 
-/// How long a result is.
+/// The size of a result.
 pub(in crate::run) struct Size {
-    /// Bytes of text that a model may read.
+    /// The most bytes of text that a model may read.
     pub(in crate::run) most: usize,
-    /// Bytes of the value as JSON; of its text, where that is the content.
+    /// Bytes of the value as JSON, or as text if that is the content.
     pub(in crate::run) value: usize,
     /// Whether the content is the value's own text.
     pub(in crate::run) is_own_text: bool,
 }
 
-/// Something kept, and the tool that reads it, if there is one.
+/// A stored artifact, and the tool that reads it, if there is one.
 #[derive(Clone, Copy)]
 pub(in crate::run) struct Handle<'a> {
     artifact: &'a ArtifactRef,
     reader: Option<&'static str>,
 }
 
-/// What each block after the first counts beside its text: many that say nothing are long, too.
+/// What each block after the first counts besides its text, so that many empty blocks are bounded
+/// too.
 const BLOCK: usize = 16;
-/// Bytes of pictures, sounds and the like that a result brings along.
+/// The most bytes of images, audio and other media in a result.
 const MOST_MEDIA: usize = 16 << 20;
-/// Bytes of what programs are told beside the content, of each kind.
+/// The most bytes of each field for programs, such as the metadata.
 const MOST_ABOUT: usize = 64 << 10;
 
-/// Refuses what the call's body would keep beyond what its result may list.
+/// Refuses to store more artifacts than the result may list.
 pub(in crate::run) fn room_to_keep(ctx: &Context) -> Result<(), Refusal> {
     if ctx
         .0
@@ -54,7 +56,7 @@ pub(in crate::run) fn room_to_keep(ctx: &Context) -> Result<(), Refusal> {
         .help("keep more in one, or make another call"))
 }
 
-/// Keeps what is too long, and leaves its head, its tail and a handle.
+/// Stores what is too long, and leaves its head, its tail and a handle.
 pub(in crate::run) async fn bound(ctx: &Context, result: &mut ToolResult, size: Size) {
     if result
         .content
@@ -81,7 +83,8 @@ async fn bound_text(ctx: &Context, result: &mut ToolResult, text: usize, size: S
         value,
         is_own_text,
     } = size;
-    // A short value is told in any case; a long one gives way to the tool's own words, unless those are its text.
+    // A short value is always shown. A long one is left out in favour of the tool's own content,
+    // unless that is the value's text.
     let is_told = |result: &ToolResult| {
         let said = result.value.as_ref().map(|value| {
             value
@@ -175,7 +178,7 @@ async fn bound_text(ctx: &Context, result: &mut ToolResult, text: usize, size: S
     result.metadata.insert("truncated".into(), about);
 }
 
-/// Keeps the pictures and sounds that there is no room for, and links to them.
+/// Stores the media that exceed the bound, and links to them.
 async fn bound_media(ctx: &Context, result: &mut ToolResult) {
     let mut left = MOST_MEDIA;
     for at in 0..result.content.len() {
@@ -217,7 +220,7 @@ async fn bound_media(ctx: &Context, result: &mut ToolResult) {
     }
 }
 
-/// Whether something for programs is too long.
+/// Whether a field for programs is too long.
 fn says_much(result: &ToolResult) -> bool {
     let about = [&result.metadata, &result.provider];
     let details = result.error.as_ref().map(|error| &error.details);
@@ -226,7 +229,7 @@ fn says_much(result: &ToolResult) -> bool {
         || about.into_iter().chain(details).any(long)
 }
 
-/// Keeps what is too long for programs, and says where.
+/// Stores fields for programs that are too long, and says where.
 async fn bound_about(ctx: &Context, result: &mut ToolResult) {
     let redacted = result.metadata.remove("redacted");
     for part in ["refs", "metadata", "provider", "details"] {
@@ -269,7 +272,7 @@ async fn bound_about(ctx: &Context, result: &mut ToolResult) {
         .extend(redacted.map(|count| ("redacted".to_owned(), count)));
 }
 
-/// Leaves of each field of an event what there is room for. It is nobody's only copy, so that nothing is kept.
+/// Shortens each field of an event. Nothing is stored, because an event is never the only copy.
 pub(in crate::run) fn short(fields: &mut Map<String, Value>) {
     for value in fields.values_mut() {
         match value {
@@ -291,7 +294,7 @@ fn spoken(content: &[ContentBlock]) -> usize {
         + BLOCK * content.len().saturating_sub(1)
 }
 
-/// Everything that a model would read, one below the other.
+/// Everything that a model would read, line by line.
 fn all_text(content: &[ContentBlock]) -> String {
     let mut lines: Vec<&str> = Vec::new();
     for block in content {
@@ -313,7 +316,8 @@ fn all_text(content: &[ContentBlock]) -> String {
     lines.join("\n")
 }
 
-/// Keeps something, and gives it back. A store that cannot is no reason to lose the result: it is said, and the call goes on.
+/// Stores something, and gives it back. If the store fails, the result says so and the call goes
+/// on.
 async fn keep<T>(
     ctx: &Context,
     result: &mut ToolResult,
@@ -332,7 +336,7 @@ where
     let kept = tokio::select! {
         biased;
         kept = isolate::blocking(move || blobs.write((*there).as_ref(), &media_type)) => kept.unwrap_or_else(|| failed("the store crashed")),
-        // Whoever waits for the call does not wait for a disk.
+        // A slow disk must not hold up the call.
         () = ctx.call().cancel.cancelled() => failed("the call was cancelled before it was kept"),
         () = tokio::time::sleep_until(ctx.ends().at) => failed("the time of the call was over before it was kept"),
     };
@@ -358,7 +362,8 @@ where
     )
 }
 
-/// Cuts every text of a result to what is left of the bound, drops the blocks for which nothing is left, and says how many bytes and blocks went.
+/// Cuts every text of a result to the bound, drops blocks that no longer fit, and returns how many
+/// bytes and blocks it removed.
 pub(in crate::run) fn cut_all(
     result: &mut ToolResult,
     most: usize,
@@ -434,13 +439,14 @@ fn mark(gone: usize, handle: Option<&Handle<'_>>) -> String {
     }
 }
 
-/// Cuts the middle out, so that what stays and the mark of the cut are within the bound; says how many bytes went.
+/// Cuts out the middle, so that the rest and the mark of the cut fit the bound; returns how many
+/// bytes it removed.
 fn cut(text: &mut String, most: usize, handle: Option<&Handle<'_>>) -> usize {
     if text.len() <= most {
         return 0;
     }
-    // No cut has more digits than the whole, so its mark is never longer. A mark must leave room for text beside it, and where
-    // there is none even for the shortest, the metadata still tell.
+    // A cut never has more digits than the whole, so its mark is never longer. The mark must leave
+    // room for text; if even the shortest does not, only the metadata report the cut.
     let longest = |handle: Option<&Handle<'_>>| mark(text.len(), handle).len();
     let handle = handle.filter(|handle| 2 * longest(Some(handle)) <= most);
     let room = most.checked_sub(longest(handle));
@@ -449,7 +455,7 @@ fn cut(text: &mut String, most: usize, handle: Option<&Handle<'_>>) -> usize {
     let tail = text.ceil_char_boundary(text.len() - half);
     let gone = tail - head;
     let mark = room.map(|_| mark(gone, handle)).unwrap_or_default();
-    // A new text, so that what is left of a huge one is not huge.
+    // A new string, because the old one would keep its large allocation.
     *text = [&text[..head], &mark, &text[tail..]].concat();
     gone
 }

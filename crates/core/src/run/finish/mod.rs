@@ -1,4 +1,5 @@
-//! Finish: what comes after the body ([`after`]); then secrets are taken out, what a model reads is bounded, and the rest is kept.
+//! Finish: hooks see the result ([`after`]); then it is redacted, and what a model reads is
+//! bounded.
 
 pub(super) mod after;
 pub(super) mod bound;
@@ -14,10 +15,10 @@ use bound::{Size, bound, cut_all};
 use redact::redact;
 use std::time::Duration;
 
-/// Bytes of text a model reads unless the tool or the project says otherwise.
+/// Bytes of text that a model reads unless the tool or the project sets a limit.
 const DEFAULT_OUTPUT_BYTES: u64 = 16_384;
 
-/// A result as the hooks leave it. Boxed, because it is passed on often.
+/// The final result. Boxed, because it is passed on often.
 pub(super) struct Finished {
     pub(super) result: Box<ToolResult>,
     pub(super) hooks: Hooks,
@@ -75,7 +76,7 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     Finished { result, hooks }
 }
 
-/// Bytes of a name that somebody made up: of a tool that is not there, or of an event.
+/// The most bytes of a name that a caller or a script chose: of an unknown tool, or of an event.
 pub(super) const MOST_NAME: usize = 256;
 
 /// The result of a call that never reached its body.

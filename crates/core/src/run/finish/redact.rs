@@ -1,4 +1,4 @@
-//! Secrets taken out of all that a result says.
+//! Redacts secrets from every part of a result.
 
 use super::after::{Amended, Hooks, shown};
 use crate::content::{ContentBlock, Link, Resource, ResourceBody};
@@ -10,8 +10,8 @@ use crate::tool::ToolOutput as Success;
 use serde_json::Value;
 use std::sync::atomic::Ordering;
 
-/// Cleans what the hooks left. What was taken out is counted with what was taken out of all that the call kept, and must not stay in what a
-/// client shows.
+/// Redacts what the hooks left. The count includes redactions in stored artifacts. A redacted
+/// result counts as changed, so that a client does not show the original.
 pub(in crate::run) fn redact(ctx: &Context, amended: &mut Amended) {
     let Amended {
         tool,
@@ -22,7 +22,7 @@ pub(in crate::run) fn redact(ctx: &Context, amended: &mut Amended) {
         ..
     } = amended;
     let mut pass = ctx.shared().redactor.pass(tool.redaction.as_ref());
-    // The count is the harness's own word, and handles are what its stores give.
+    // Only the harness sets the count, and only its stores create handles.
     success.metadata.remove("redacted");
     success.artifacts.retain(ArtifactRef::is_well_formed);
     parts(&mut pass, success, error, content);
@@ -35,7 +35,7 @@ pub(in crate::run) fn redact(ctx: &Context, amended: &mut Amended) {
     }
 }
 
-/// A value whose own text is the content is looked at once.
+/// Redacts each part. A value whose text is the content is scanned once.
 fn parts(
     pass: &mut Pass<'_>,
     success: &mut Success,
@@ -46,7 +46,7 @@ fn parts(
     pass.object(&mut success.metadata);
     pass.object(&mut success.provider);
     let is_own_text = success.content.is_none() && error.is_none();
-    // A text is shown as it is, anything else as JSON.
+    // A string is shown as it is, any other value as JSON.
     let is_text = matches!(success.value, Some(Value::String(_)));
     let is_clean = |text: &str| (is_text || pass.is_told_by(text)) && pass.is_clean(text);
     if is_own_text
@@ -65,13 +65,14 @@ fn parts(
         pass.refusal(error);
     }
     if success.content.is_none() {
-        // The error or the value is clean now, and so is what it says.
+        // Built from the redacted error or value.
         *content = shown(success, error.as_ref());
     }
     content.iter_mut().for_each(|part| block(pass, part));
 }
 
-/// Pictures and sounds are left as they are: what they show cannot be found by its bytes.
+/// Redacts the text of a block. Images and audio stay as they are: a secret that they show
+/// cannot be found in their bytes.
 fn block(pass: &mut Pass<'_>, block: &mut ContentBlock) {
     let media_type = match block {
         ContentBlock::Text(_) => None,

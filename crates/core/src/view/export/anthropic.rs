@@ -1,4 +1,5 @@
-//! Anthropic's Messages API: any JSON Schema of an object without a choice at its top, and with plain names of properties.
+//! Anthropic's Messages API accepts any JSON Schema of an object that has no choice at its top and
+//! plain property names.
 
 use super::{Dialect, Writer, is_plain_name, strict};
 use crate::check::rule::{export_not_strict, export_parameter_name};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 pub(super) const MESSAGES: Dialect = Dialect {
     provider: "anthropic",
     title: "Anthropic",
-    // No number is documented: beyond some hundred the request is too large for the model.
+    // No limit is documented; some hundred tools already make the request too large for the model.
     most_tools: usize::MAX,
     is_name: |name| is_plain_name(name, 64),
     names: "at most 64 of `A-Z a-z 0-9 _ -`",
@@ -69,7 +70,7 @@ fn strictly(writer: &mut Writer<'_>) -> Option<Value> {
     }
 }
 
-/// The path of the first property with a name that is refused.
+/// The path of the first property whose name Anthropic refuses.
 fn strange_property(schema: &Value) -> Option<Vec<String>> {
     let is_name = |name: &str| is_plain_name(&name.replace('.', "_"), 64);
     let mut found = None;

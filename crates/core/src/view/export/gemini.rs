@@ -1,5 +1,5 @@
-//! Gemini: function declarations with `parametersJsonSchema`, which takes a list of keywords. The older `parameters` has no place for
-//! unions, references or `additionalProperties`.
+//! Gemini: function declarations with `parametersJsonSchema`, which accepts a fixed list of
+//! keywords. The older `parameters` cannot express unions, references or `additionalProperties`.
 
 use super::openai::say_items;
 use super::{Dialect, Writer};
@@ -17,7 +17,7 @@ pub(super) const GENERATE: Dialect = Dialect {
     document: |declarations| json!([{"functionDeclarations": declarations}]),
 };
 
-/// Sorted. `const` is written as an `enum` of one.
+/// Sorted. `const` is written as an `enum` with one value.
 const KEYWORDS: [&str; 26] = [
     "$anchor",
     "$defs",
@@ -97,7 +97,8 @@ fn schema(writer: &mut Writer<'_>, field: &str, written: &Value) -> Value {
     made
 }
 
-/// The names that can be referred to. `definitions` is the older name of `$defs` and becomes it where there is none.
+/// The names that references may use. `definitions`, the older name of `$defs`, is renamed if there
+/// is no `$defs`.
 fn definitions(schema: &mut Value) -> Vec<String> {
     let Some(top) = schema.as_object_mut() else {
         return Vec::new();
@@ -123,7 +124,7 @@ fn definitions(schema: &mut Value) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// Leaves what is taken; gives the keywords that were not.
+/// Removes the keywords that Gemini does not accept, and returns them.
 fn fit(object: &mut Map<String, Value>, is_top: bool, defined: &[String]) -> Vec<String> {
     let is_plain = |value: &Value| value.is_string() || value.is_number();
     if let Some(only) = object.get("const").filter(|only| is_plain(only)).cloned()
@@ -146,7 +147,7 @@ fn fit(object: &mut Map<String, Value>, is_top: bool, defined: &[String]) -> Vec
         .and_then(Value::as_object)
         .map(|properties| properties.keys().cloned().collect());
     let mut left_out = Vec::new();
-    // What is allowed by a pattern that goes must not be forbidden by what stays.
+    // Properties that a removed pattern allowed must not become forbidden.
     if object.contains_key("patternProperties") {
         object.shift_remove("additionalProperties");
     }
@@ -154,7 +155,7 @@ fn fit(object: &mut Map<String, Value>, is_top: bool, defined: &[String]) -> Vec
         let taken = KEYWORDS.binary_search(&keyword.as_str()).is_ok();
         let fits = match keyword.as_str() {
             "$ref" => refers,
-            // A reference stands alone.
+            // A reference allows no keywords beside it.
             _ if refers => keyword.starts_with('$') && taken,
             "$defs" => is_top,
             "enum" => value

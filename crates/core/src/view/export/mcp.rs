@@ -1,4 +1,4 @@
-//! MCP: the result of `tools/list`. Schemas go out whole.
+//! MCP: the result of `tools/list`, with complete schemas.
 
 use super::{Dialect, Writer};
 use crate::check::rule::export_output_schema;

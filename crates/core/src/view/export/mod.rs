@@ -1,5 +1,5 @@
-//! A surface in the form a provider takes. Nothing is lost without a diagnostic: an error leaves a tool out, a warning leaves a part of
-//! it out, a note leaves it as it is.
+//! Writes a surface in a provider's form. Every loss is reported: an error leaves a tool out, a
+//! warning leaves a part of it out, a note changes nothing.
 
 mod anthropic;
 mod gemini;
@@ -17,12 +17,12 @@ use crate::diagnostic::Rule;
 use crate::registry::OfferedTool;
 use serde_json::Value;
 
-/// The APIs whose `tools` can be written.
+/// The APIs whose `tools` the harness can write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// OpenAI's Responses API.
     Openai,
-    /// OpenAI's Chat Completions API, which many servers speak.
+    /// OpenAI's Chat Completions API, which many servers implement.
     OpenaiChat,
     /// Anthropic's Messages API.
     Anthropic,
@@ -53,7 +53,7 @@ impl Format {
     }
 }
 
-/// A surface as a provider takes it, and what did not fit.
+/// A surface in a provider's form, and what did not fit.
 #[derive(Clone, Debug)]
 pub struct Exported {
     /// The value of `tools` in a request, or for MCP the result of `tools/list`.
@@ -62,15 +62,15 @@ pub struct Exported {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What a provider accepts, and how it writes it.
+/// What a provider accepts, and how its tools are written.
 struct Dialect {
-    /// Its key in `aliases`.
+    /// The provider's key in `aliases`.
     provider: &'static str,
-    /// How people call it.
+    /// The provider's name for people.
     title: &'static str,
     most_tools: usize,
     is_name: fn(&str) -> bool,
-    /// What `is_name` accepts, for the help.
+    /// What `is_name` accepts, in words for the help.
     names: &'static str,
     write: fn(&mut Writer<'_>, &str) -> Option<Value>,
     document: fn(Vec<Value>) -> Value,
@@ -116,7 +116,8 @@ pub fn export(surface: &Offered, format: Format) -> Exported {
     }
 }
 
-/// The tools with the name each has for the provider; those that can have none are reported. No two have the same: `ALIAS_CLASH`.
+/// The tools with their names for the provider. A tool without a valid name is reported.
+/// `ALIAS_CLASH` ensures that names are unique.
 fn named<'s>(
     surface: &'s Offered,
     dialect: &Dialect,
@@ -152,11 +153,11 @@ fn about(tool: &OfferedTool, rule: &Rule, message: impl Into<String>) -> Diagnos
         .tool(&tool.name)
 }
 
-/// One tool on its way into a provider's form.
+/// Writes one tool in a provider's form.
 struct Writer<'w> {
     tool: &'w OfferedTool,
     dialect: &'static Dialect,
-    /// What strict tools of one request share.
+    /// The budget that the strict tools of one request share.
     budget: &'w mut strict::Budget,
     diagnostics: &'w mut Vec<Diagnostic>,
 }
@@ -167,7 +168,7 @@ impl Writer<'_> {
             .push(about(self.tool, rule, message).field(field).help(help));
     }
 
-    /// Says that a keyword of a schema was left out.
+    /// Reports that a keyword of a schema was left out.
     fn left_out(&mut self, field: &str, path: &[String], keyword: &str) {
         let at = if path.is_empty() {
             "the top".to_owned()
@@ -187,7 +188,7 @@ impl Writer<'_> {
     }
 }
 
-/// Names of `A-Z a-z 0-9 _ -`, at most `most` of them.
+/// Whether a name consists of at most `most` characters out of `A-Z a-z 0-9 _ -`.
 fn is_plain_name(name: &str, most: usize) -> bool {
     !name.is_empty()
         && name.len() <= most

@@ -1,5 +1,5 @@
-//! OpenAI: the Responses API, and Chat Completions with its extra layer. Outside of strict mode any JSON Schema of an object is taken,
-//! without a choice at its top and with `items` for every array.
+//! OpenAI: the Responses API, and Chat Completions with its extra layer. Outside strict mode OpenAI
+//! accepts any JSON Schema of an object that has no choice at its top and `items` for every array.
 
 use super::{Dialect, Writer, is_plain_name, strict};
 use crate::check::rule::{export_description_long, export_not_strict};
@@ -51,7 +51,7 @@ fn function(writer: &mut Writer<'_>, name: &str) -> Map<String, Value> {
     function.insert("name".into(), json!(name));
     function.insert("description".into(), json!(writer.tool.description));
     function.insert("parameters".into(), parameters);
-    // The Responses API takes a missing `strict` for true.
+    // The Responses API treats a missing `strict` as true.
     function.insert("strict".into(), json!(is_strict));
     function
 }
@@ -87,7 +87,7 @@ fn loosely(writer: &mut Writer<'_>) -> Value {
     schema
 }
 
-/// An array without `items` is refused; `{}` says the same as nothing.
+/// Adds `items: {}`, which allows anything, because OpenAI refuses an array without `items`.
 pub(super) fn say_items(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else {
         return;

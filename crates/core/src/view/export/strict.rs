@@ -1,10 +1,11 @@
-//! Strict mode: a part of JSON Schema that a provider can hold a model to. A schema that fits is only ever narrowed, to no extra
-//! properties; one that does not fit gives the first reason.
+//! Strict mode: the subset of JSON Schema that a provider can enforce on a model. A schema that
+//! fits is only narrowed, by forbidding extra properties; for one that does not fit, the first
+//! reason is reported.
 
 use crate::check::schema::{edit_schemas, pointer};
 use serde_json::{Map, Value, json};
 
-/// What the strict tools of one request share, at Anthropic.
+/// Anthropic's limits, shared by the strict tools of one request.
 #[derive(Default)]
 pub(super) struct Budget {
     tools: usize,
@@ -12,7 +13,7 @@ pub(super) struct Budget {
     unions: usize,
 }
 
-/// What one schema takes of the limits.
+/// How much of those limits one schema uses.
 #[derive(Default)]
 struct Cost {
     properties: usize,
@@ -46,7 +47,8 @@ const OPENAI: [&str; 20] = [
     "required",
     "type",
 ];
-/// Sorted. References are taken there too, unless they go in a circle; nothing here follows them.
+/// Sorted. Anthropic also accepts references that are not recursive, but this code does not follow
+/// references.
 const ANTHROPIC: [&str; 13] = [
     "additionalProperties",
     "anyOf",
@@ -202,7 +204,8 @@ fn fit_one(
     Ok(())
 }
 
-/// Every property has to be in `required`. An optional one fits when it may be `null`, since that is what is then sent.
+/// Every property must be in `required`. An optional property fits if it may be `null`, because the
+/// model then sends `null`.
 fn require_all(schema: &mut Value) -> Result<(), String> {
     let Some(object) = schema.as_object_mut().filter(|object| is_object(object)) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What each provider is given, and that it always keeps to the provider's documented rules.
+//! What each provider is sent, and that it always follows the provider's documented rules.
 
 use super::{Exported, Format, export};
 use crate::check::schema::edit_schemas;
@@ -53,7 +53,7 @@ fn codes(exported: &Exported) -> Vec<&'static str> {
         .collect()
 }
 
-/// The tools of a document, without what each format puts around them.
+/// The tools of a document, without each format's wrapping.
 fn tools_of(document: &Value, format: Format) -> Vec<Value> {
     let list = match format {
         Format::Gemini => &document[0]["functionDeclarations"],
@@ -79,7 +79,7 @@ fn schema_of(tool: &Value) -> &Value {
     .expect("a schema")
 }
 
-/// One tool with this schema: what is written of it, and the codes.
+/// Exports one tool with this schema: what is written for it, and the diagnostic codes.
 fn check(
     format: Format,
     strict: bool,
@@ -386,7 +386,7 @@ fn schemas() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The schema of a tool's arguments: of an object, with definitions.
+/// The schema of a tool's arguments: an object with definitions.
 fn inputs() -> impl Strategy<Value = Value> {
     (schemas(), schemas(), prop::option::of(schemas())).prop_map(|(top, older, newer)| {
         let mut top = top.as_object().cloned().unwrap_or_default();
@@ -407,7 +407,7 @@ fn each(schema: &Value, mut look: impl FnMut(&[String], &Map<String, Value>)) {
     });
 }
 
-/// What the provider's documentation says of every tool, checked without the code that wrote it.
+/// Checks the provider's documented rules for every tool, independently of the code that wrote it.
 fn keeps_the_rules(tool: &Value, format: Format) {
     let schema = schema_of(tool);
     assert_eq!(schema["type"], "object");
