@@ -25,7 +25,7 @@ fn a_worker_is_cheap() {
     let first = timed(|| drop(worker.run(1, Value::Null, BUDGET)));
     let mut trips = |args: Value| {
         median(
-            (0..2000)
+            (0..500)
                 .map(|_| timed(|| drop(worker.run(1, args.clone(), BUDGET))))
                 .collect(),
         )
