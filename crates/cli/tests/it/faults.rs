@@ -3,6 +3,7 @@
 use crate::support::alone::alone;
 use crate::support::{Project, call, code, tool_with};
 use serde_json::json;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use tool_harness::{Arguments, Call};
 
@@ -106,7 +107,7 @@ async fn every_fault_ends_in_its_error_within_its_limit_and_the_engine_serves_on
     for _ in 0..20 {
         assert!(!engine.call(echo()).await.is_error);
     }
-    let mut before = 0;
+    let (mut before, mut quickest) = (0, HashMap::new());
     for (round, (name, _, codes)) in [FAULTS, FAULTS].into_iter().flatten().enumerate() {
         if round == FAULTS.len() {
             // The first round brings threads and buffers that stay.
@@ -128,15 +129,20 @@ async fn every_fault_ends_in_its_error_within_its_limit_and_the_engine_serves_on
             result.error
         );
         // The deadline, and room for a busy machine.
-        assert!(
-            started.elapsed() < Duration::from_secs(15),
-            "{name} took {:?}",
-            started.elapsed()
-        );
+        let took = started.elapsed();
+        assert!(took < Duration::from_secs(15), "{name} took {took:?}");
+        let quickest = quickest.entry(name).or_insert(took);
+        *quickest = took.min(*quickest);
         for _ in 0..if round < FAULTS.len() { 10 } else { 100 } {
             let result = engine.call(echo()).await;
             assert!(!result.is_error, "after {name}: {:?}", result.error);
         }
+    }
+    // What has a deadline of 1,500 ms is answered soon after it.
+    for (name, _, codes) in FAULTS {
+        let (took, limit) = (quickest[name], Duration::from_millis(1500 + 60 + 900));
+        let is_short = codes.contains(&"tool.timeout");
+        assert!(!is_short || took < limit, "{name} took {took:?}");
     }
     let after = resident_kb();
     assert!(
@@ -207,31 +213,36 @@ async fn arguments_that_no_script_can_be_given_are_refused_and_odd_ones_arrive_e
 async fn a_cancelled_call_ends_at_once_and_a_timeout_counts_from_the_start() {
     let project = Project::script("def run(args):\n    sleep(30)\n    return 1");
     let engine = project.engine().await;
-    let slow = call("t", json!({}));
-    let cancel = slow.cancel.clone();
-    let task = tokio::spawn({
-        let engine = engine.clone();
-        async move { engine.call(slow).await }
-    });
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    let cancelled = Instant::now();
-    cancel.cancel();
-    let result = task.await.expect("joins");
-    assert_eq!(code(&result), "tool.cancelled");
+    // A loaded machine may hold up any one try, and not all of them.
+    let (mut to_cancel, mut to_time_out) = (Vec::new(), Vec::new());
+    for _ in 0..5 {
+        let slow = call("t", json!({}));
+        let cancel = slow.cancel.clone();
+        let task = tokio::spawn({
+            let engine = engine.clone();
+            async move { engine.call(slow).await }
+        });
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let cancelled = Instant::now();
+        cancel.cancel();
+        let result = task.await.expect("joins");
+        to_cancel.push(cancelled.elapsed());
+        assert_eq!(code(&result), "tool.cancelled");
+        let mut short = call("t", json!({}));
+        short.timeout = Some(Duration::from_millis(200));
+        let started = Instant::now();
+        let result = engine.call(short).await;
+        to_time_out.push(started.elapsed());
+        assert_eq!(code(&result), "tool.timeout");
+    }
+    let quickest = |times: &[Duration]| times.iter().min().copied().unwrap_or_default();
     assert!(
-        cancelled.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        cancelled.elapsed()
+        quickest(&to_cancel) < Duration::from_millis(250),
+        "{to_cancel:?}"
     );
-    let mut short = call("t", json!({}));
-    short.timeout = Some(Duration::from_millis(200));
-    let started = Instant::now();
-    let result = engine.call(short).await;
-    assert_eq!(code(&result), "tool.timeout");
     assert!(
-        started.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        started.elapsed()
+        quickest(&to_time_out) < Duration::from_millis(900),
+        "{to_time_out:?}"
     );
 }
 

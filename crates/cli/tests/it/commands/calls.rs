@@ -100,8 +100,12 @@ fn a_call_shows_what_the_tool_prints_and_events_are_one_object_a_line() {
     assert_eq!(names, ["rule.decided", "tool.rejected"]);
 }
 
-/// Starts a call that takes a minute, sends a signal once it runs, and checks how it ends.
-fn interrupted(project: &Project, words: &[&str], name: &str) {
+/// How soon an interrupted program ends. A loaded machine may hold up one try, and not all.
+const SOON: Duration = Duration::from_millis(900);
+
+/// Starts a call that takes a minute, sends a signal once it runs, checks how it ends, and says how
+/// long that took.
+fn interrupted(project: &Project, words: &[&str], name: &str) -> Duration {
     let mut child = prepared(project.path(), words)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -146,19 +150,21 @@ fn interrupted(project: &Project, words: &[&str], name: &str) {
         serde_json::from_str::<Value>(&out).expect("one document")["error"]["code"],
         "tool.cancelled"
     );
+    took
 }
 
 #[test]
 fn ctrl_c_in_the_middle_of_a_call_ends_it_quickly_and_leaves_no_process() {
     let project = project();
-    for tool in ["wait_long", "loop_long"] {
-        interrupted(&project, &["call", tool, "--events", "--json"], "INT");
+    for (tool, name) in [
+        ("wait_long", "INT"),
+        ("loop_long", "INT"),
+        ("wait_long", "TERM"),
+    ] {
+        let words = ["call", tool, "--events", "--json"];
+        let is_soon = (0..3).any(|_| interrupted(&project, &words, name) < SOON);
+        assert!(is_soon, "{tool} {name}");
     }
-    interrupted(
-        &project,
-        &["call", "wait_long", "--events", "--json"],
-        "TERM",
-    );
 }
 
 #[test]
@@ -171,7 +177,8 @@ fn ctrl_c_while_a_hook_runs_is_a_cancelled_call_and_not_a_broken_hook() {
         ),
         (".harness/hooks/slow.md", slow),
     ]);
-    interrupted(&project, &["call", "get_one", "--events", "--json"], "INT");
+    let words = ["call", "get_one", "--events", "--json"];
+    assert!((0..3).any(|_| interrupted(&project, &words, "INT") < SOON));
 }
 
 #[test]
@@ -292,6 +299,7 @@ fn ctrl_c_while_a_project_is_loaded_ends_with_4() {
         ),
         (".harness/hooks/slow.md", slow),
     ]);
+    let mut took = Vec::new();
     for (words, name) in [
         (["validate", "--json"], "INT"),
         (["list", "--json"], "TERM"),
@@ -308,11 +316,7 @@ fn ctrl_c_while_a_project_is_loaded_ends_with_4() {
         let sent = Instant::now();
         signal(child.id(), name);
         let ended = child.wait_with_output().expect("it ends");
-        assert!(
-            sent.elapsed() < Duration::from_secs(10),
-            "{words:?} took {:?}",
-            sent.elapsed()
-        );
+        took.push(sent.elapsed());
         assert_eq!(ended.status.code(), Some(4), "{words:?}");
         assert_eq!(
             serde_json::from_slice::<Value>(&ended.stdout).expect("one document")["error"]["code"],
@@ -320,4 +324,5 @@ fn ctrl_c_while_a_project_is_loaded_ends_with_4() {
         );
         assert_eq!(gone(&workers), [0; 0], "{words:?} left processes");
     }
+    assert!(took.iter().any(|one| *one < SOON), "{took:?}");
 }

@@ -48,5 +48,5 @@ fn a_worker_is_cheap() {
     println!(
         "  spawn to ready (and reaped) {spawn:?}; first run {first:?}; round trip empty {empty:?}, small {small:?}, 100 objects {large:?}; {memory:?}"
     );
-    assert!(spawn < Duration::from_secs(3) && empty < Duration::from_millis(50));
+    assert!(spawn < Duration::from_millis(500) && empty < Duration::from_millis(5));
 }
