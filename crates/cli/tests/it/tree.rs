@@ -296,10 +296,12 @@ fn imports_in_core_point_one_way() {
 
 /// The top-level modules that the code of a file names, its tests left out.
 fn imports(text: &str, is_top_level: bool) -> Vec<String> {
-    let code = text
-        .split("#[cfg(test)]\nmod tests {")
-        .next()
-        .unwrap_or_default();
+    // Inline tests end at the next line that is a closing brace and nothing else.
+    let mut parts = text.split("#[cfg(test)]\nmod tests {");
+    let mut code = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        code.push_str(part.split_once("\n}\n").map_or("", |(_, rest)| rest));
+    }
     let code: String = code
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"))
@@ -361,6 +363,10 @@ fn a_backward_import_is_seen_however_it_is_written() {
         (
             "#[cfg(test)]\nmod tests {\n    use crate::run::Context;\n}\n",
             vec![],
+        ),
+        (
+            "#[cfg(test)]\nmod tests {\n    fn f() {}\n}\nuse crate::run::Context;\n",
+            vec!["run"],
         ),
     ] {
         assert_eq!(imports(text, false), expected, "{text}");
