@@ -3,6 +3,7 @@
 
 use super::ClientToolCall;
 use super::shell::{self, Program, Segment, Variables};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tool_harness_sandbox::file;
 
@@ -401,8 +402,11 @@ impl<'f> Walk<'f> {
         let patterns: Vec<&str> = names
             .filter_map(|(at, _)| words.get(at + 1).copied())
             .collect();
-        let folders = places.iter().filter_map(|place| self.found_in(place));
-        let protected: Vec<String> = folders.flatten().collect();
+        let found: Option<Vec<_>> = places.iter().map(|place| self.found_in(place)).collect();
+        // What was not searched to its end may hold anything.
+        let Some(protected) = found.map(|found| found.concat()) else {
+            return places;
+        };
         // The files in `.harness` may have any name.
         let inside = ["./.harness/hooks/x.md", "guard.md"];
         let could = |pattern: &&str| {
@@ -423,18 +427,26 @@ impl<'f> Walk<'f> {
     }
 
     /// The protected files that exist in a folder, by their relative paths. Only folders that hold
-    /// such files are searched.
+    /// such files are searched. `None` if the search is incomplete.
     fn found_in(&self, place: &str) -> Option<Vec<String>> {
-        const MOST: usize = 1000;
-        let here = self.folders.last().and_then(Option::as_deref)?;
+        const MAX_ENTRIES: usize = 100_000;
+        let Some(here) = self.folders.last().and_then(Option::as_deref) else {
+            return Some(Vec::new());
+        };
         let top = self.foreign.resolve(place, here);
-        let (mut found, mut left) = (Vec::new(), vec![String::new()]);
+        let (mut found, mut left, mut entries) = (Vec::new(), vec![String::new()], 0);
         while let Some(folder) = left.pop() {
-            for entry in std::fs::read_dir(top.join(&folder))
-                .ok()?
-                .flatten()
-                .take(MOST)
-            {
+            let listing = match std::fs::read_dir(top.join(&folder)) {
+                Ok(listing) => listing,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(_) => return None,
+            };
+            for entry in listing {
+                let entry = entry.ok()?;
+                entries += 1;
+                if entries > MAX_ENTRIES {
+                    return None;
+                }
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let path = if folder.is_empty() {
                     name.clone()
@@ -447,9 +459,6 @@ impl<'f> Walk<'f> {
                 } else if file::is_protected(&path) {
                     found.push(path);
                 }
-            }
-            if found.len() + left.len() > MOST {
-                break;
             }
         }
         Some(found)

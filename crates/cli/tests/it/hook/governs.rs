@@ -337,6 +337,12 @@ fn a_find_that_deletes_by_name_is_compared_with_every_protected_name() {
     .map(|(attack, twin)| (attack.to_owned(), twin))
     .into();
     check_commands(&project, &pairs);
+    // However many files stand beside it, it is found.
+    for number in 0..1500 {
+        let file = project.path().join(format!(".claude/note-{number}"));
+        std::fs::write(file, "").expect("a note");
+    }
+    check_commands(&project, &pairs[1..2]);
     // Where no such file is there, the same name is harmless.
     std::fs::remove_file(project.path().join(".claude/settings.json")).expect("removed");
     let delete = |name: &str| json!({"command": format!("find . -name {name} -delete")});
