@@ -13,8 +13,8 @@ use rmcp::{ErrorData, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
+use tool_harness::DEFAULT_MODE;
 use tool_harness::EngineBuilder;
-use tool_harness::call::DEFAULT_MODE;
 use tool_harness::engine::Live;
 use tool_harness_cli::mcp;
 

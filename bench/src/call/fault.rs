@@ -6,8 +6,8 @@ use crate::{Report, Samples};
 use anyhow::ensure;
 use serde_json::json;
 use std::time::{Duration, Instant};
+use tool_harness::Code;
 use tool_harness::EngineBuilder;
-use tool_harness::refusal::Code;
 
 const DEADLINE: Duration = Duration::from_millis(200);
 

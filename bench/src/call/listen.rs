@@ -3,7 +3,7 @@
 use crate::{Report, Samples};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tool_harness::event::{Delivery, EventRef, Sink};
+use tool_harness::event::{Delivery, EventKind, EventRef, Sink};
 
 /// Counts events.
 #[derive(Default)]
@@ -25,21 +25,18 @@ pub(super) struct Stages(Mutex<Vec<(String, Samples)>>);
 
 impl Sink for Stages {
     fn record(&self, event: &EventRef<'_>) {
+        let EventKind::ToolCompleted { stages_ms, .. } = event.kind() else {
+            return;
+        };
         let mut stages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (stage, time) in event
-            .fields()
-            .get("stages_ms")
-            .and_then(|stages| stages.as_object())
-            .into_iter()
-            .flatten()
-        {
-            let microseconds = time.as_f64().unwrap_or_default() * 1000.0;
-            match stages.iter_mut().find(|(name, _)| name == stage) {
+        for (stage, time) in stages_ms.iter() {
+            let microseconds = time.as_secs_f64() * 1e6;
+            match stages.iter_mut().find(|(known, _)| *known == stage.word()) {
                 Some((_, samples)) => samples.push(microseconds),
                 None => {
                     let mut samples = Samples::default();
                     samples.push(microseconds);
-                    stages.push((stage.clone(), samples));
+                    stages.push((stage.word().to_owned(), samples));
                 }
             }
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tool_harness::effect::Effects;
+use tool_harness::Effects;
 use tool_harness::event::{Delivery, EventRef, Sink};
 use tool_harness::middleware::{Decision, Judged, Middleware, Reply, Seen, Step};
 use tool_harness::{

@@ -1,12 +1,12 @@
 //! The arguments of a call on the command line.
 
-use crate::exit::UsageError;
+use crate::exit::{UsageError, usage};
 use crate::output::quoted;
 use clap::Args;
 use serde_json::{Map, Value};
 use std::io::Read;
-use tool_harness::call::{Arguments, Call, DEFAULT_MODE, Door};
 use tool_harness::engine::Engine;
+use tool_harness::{Arguments, Call, DEFAULT_MODE, Door};
 
 /// The help for every error in an argument.
 const ACCEPTED: &str = "write `key=text`, or `key:=json` as in `limit:=10` or `tags:='[\"a\"]'`; `--args '{...}'` sets all at once";
@@ -56,12 +56,8 @@ impl CallArguments {
     /// The arguments as they would be typed again.
     pub(crate) fn words(&self) -> String {
         let whole = self.args.iter().flat_map(|text| ["--args", text.as_str()]);
-        let words = self
-            .pairs
-            .iter()
-            .map(String::as_str)
-            .chain(whole)
-            .map(quoted);
+        let pairs = self.pairs.iter().map(String::as_str);
+        let words = pairs.chain(whole).map(quoted);
         words.collect::<Vec<_>>().join(" ")
     }
 
@@ -75,11 +71,7 @@ fn from_stdin() -> anyhow::Result<String> {
     let mut text = String::new();
     std::io::stdin()
         .read_to_string(&mut text)
-        .map_err(|problem| {
-            UsageError::new(format!(
-                "cannot read the arguments from standard input: {problem}"
-            ))
-        })?;
+        .map_err(|problem| usage!("cannot read the arguments from standard input: {problem}"))?;
     Ok(text)
 }
 
@@ -94,15 +86,13 @@ fn merged(
         Some(Ok(Value::Object(map))) => map,
         Some(Ok(_)) => return Err(UsageError::new("`--args` is not a JSON object").help(ACCEPTED)),
         Some(Err(problem)) => {
-            return Err(UsageError::new(format!("`--args` is not JSON: {problem}")).help(ACCEPTED));
+            return Err(usage!("`--args` is not JSON: {problem}").help(ACCEPTED));
         }
     };
     for pair in pairs {
         let (key, value) = argument(pair, schema)?;
         if map.insert(key.clone(), value).is_some() {
-            return Err(UsageError::new(format!(
-                "the argument `{key}` is given twice"
-            )));
+            return Err(usage!("the argument `{key}` is given twice"));
         }
     }
     Ok(map)
@@ -111,17 +101,17 @@ fn merged(
 /// One `key=text` or `key:=json`. Text becomes another type only where the schema asks for it.
 fn argument(pair: &str, schema: Option<&Value>) -> Result<(String, Value), UsageError> {
     let Some((key, text)) = pair.split_once('=') else {
-        return Err(UsageError::new(format!("`{pair}` is not an argument")).help(ACCEPTED));
+        return Err(usage!("`{pair}` is not an argument").help(ACCEPTED));
     };
     let (key, is_json) = key
         .strip_suffix(':')
         .map_or((key, false), |key| (key, true));
     if key.is_empty() {
-        return Err(UsageError::new(format!("`{pair}` has no key before the `=`")).help(ACCEPTED));
+        return Err(usage!("`{pair}` has no key before the `=`").help(ACCEPTED));
     }
     if is_json {
         let value = serde_json::from_str(text).map_err(|problem| {
-            UsageError::new(format!("the value of `{key}:=` is not JSON: {problem}"))
+            usage!("the value of `{key}:=` is not JSON: {problem}")
                 .help(format!("for text write `{key}={text}`"))
         })?;
         return Ok((key.to_owned(), value));
@@ -163,20 +153,13 @@ fn coerce(key: &str, text: &str, wanted: &[&str]) -> Result<Value, UsageError> {
             "array" => "'[\"a\", \"b\"]'",
             _ => "'{\"a\": 1}'",
         };
-        UsageError::new(format!(
-            "`{key}`: expected {} {wanted}, got `{text}`",
-            article(&wanted)
-        ))
-        .help(format!("for example `{key}={example}`"))
+        let article = match wanted.starts_with(['a', 'e', 'i', 'o', 'u']) {
+            true => "an",
+            false => "a",
+        };
+        usage!("`{key}`: expected {article} {wanted}, got `{text}`")
+            .help(format!("for example `{key}={example}`"))
     })
-}
-
-fn article(word: &str) -> &'static str {
-    if word.starts_with(['a', 'e', 'i', 'o', 'u']) {
-        "an"
-    } else {
-        "a"
-    }
 }
 
 #[cfg(test)]
@@ -234,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_say_what_is_accepted() {
+    fn wrong_arguments_say_what_is_accepted() {
         check(&["path"], &json!("`path` is not an argument"));
         check(&["=x"], &json!("`=x` has no key before the `=`"));
         check(

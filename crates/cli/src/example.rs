@@ -5,12 +5,13 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+use tool_harness::HookAction;
+use tool_harness::ToolResult;
 use tool_harness::artifact::hook::HookExample;
 use tool_harness::artifact::tool::ToolExample;
-use tool_harness::call::{Arguments, Call, Door};
 use tool_harness::engine::{Engine, HookReport};
 use tool_harness::outside::{Answers, Outside};
-use tool_harness::result::ToolResult;
+use tool_harness::{Arguments, Call, Door};
 
 /// The outcome of an example.
 #[derive(Debug, PartialEq, Eq)]
@@ -147,10 +148,10 @@ pub(crate) async fn run_hook(
 
 fn judge_hook(example: &HookExample, report: &HookReport) -> ExampleOutcome {
     let mut expected = example.decision.clone();
-    let mut got = report.action.clone();
+    let mut got = report.action.word().to_owned();
     // A hook whose `when` is false lets the call pass, as `allow` does.
-    let passed_by = report.action == "skip" && example.decision == "allow";
-    let mut agrees = passed_by || example.decision == report.action;
+    let passed_by = report.action == HookAction::Skip && example.decision == "allow";
+    let mut agrees = passed_by || example.decision == report.action.word();
     if let Some(part) = &example.reason {
         let reason = report.reason.as_deref().unwrap_or_default();
         expected.push_str(&format!(", the reason containing `{part}`"));
@@ -185,9 +186,9 @@ mod tests {
     use super::*;
     use serde_json::json;
     use std::time::Duration;
+    use tool_harness::Enforced;
     use tool_harness::content::ContentBlock;
-    use tool_harness::refusal::{Code, Refusal};
-    use tool_harness::result::Enforced;
+    use tool_harness::{Code, Refusal};
 
     fn gave(value: Option<Value>, error: Option<Refusal>) -> ToolResult {
         ToolResult {
@@ -261,55 +262,55 @@ mod tests {
             reason: reason.map(Into::into),
             modified,
         };
-        let report = |action: &str, reason: Option<&str>, modified: Option<Value>| HookReport {
-            action: action.into(),
+        let report = |action, reason: Option<&str>, modified: Option<Value>| HookReport {
+            action,
             reason: reason.map(Into::into),
             modified,
         };
         for (example, report, passes) in [
             (
                 example("allow", None, None),
-                report("allow", None, None),
+                report(HookAction::Allow, None, None),
                 true,
             ),
             (
                 example("allow", None, None),
-                report("skip", None, None),
+                report(HookAction::Skip, None, None),
                 true,
             ),
             (
                 example("block", None, None),
-                report("skip", None, None),
+                report(HookAction::Skip, None, None),
                 false,
             ),
             (
                 example("allow", None, None),
-                report("block", Some("no"), None),
+                report(HookAction::Block, Some("no"), None),
                 false,
             ),
             (
                 example("block", Some("delete"), None),
-                report("block", Some("would delete all"), None),
+                report(HookAction::Block, Some("would delete all"), None),
                 true,
             ),
             (
                 example("block", Some("delete"), None),
-                report("block", Some("no"), None),
+                report(HookAction::Block, Some("no"), None),
                 false,
             ),
             (
                 example("block", None, None),
-                report("failed", Some("raised"), None),
+                report(HookAction::Failed, Some("raised"), None),
                 false,
             ),
             (
                 example("modify", None, Some(json!({"a": 1}))),
-                report("modify", None, Some(json!({"a": 1, "b": 2}))),
+                report(HookAction::Modify, None, Some(json!({"a": 1, "b": 2}))),
                 true,
             ),
             (
                 example("modify", None, Some(json!({"a": 1}))),
-                report("modify", None, Some(json!({"a": 2}))),
+                report(HookAction::Modify, None, Some(json!({"a": 2}))),
                 false,
             ),
         ] {

@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::process::ExitCode;
+use tool_harness::Code;
+use tool_harness::ToolResult;
 use tool_harness::redact::Redactor;
-use tool_harness::refusal::Code;
-use tool_harness::result::ToolResult;
 
 /// The exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,11 @@ impl Exit {
             Self::Stopped => 4,
             Self::As(code) => code,
         }
+    }
+
+    /// [`Exit::Failed`] if `failed`, otherwise [`Exit::Done`].
+    pub(crate) fn failed_if(failed: bool) -> Self {
+        if failed { Self::Failed } else { Self::Done }
     }
 
     /// Ends the program at once.
@@ -68,8 +73,7 @@ impl From<&ToolResult> for Exit {
     fn from(result: &ToolResult) -> Self {
         match &result.error {
             Some(refusal) => refusal.code.into(),
-            None if result.is_error => Self::Failed,
-            None => Self::Done,
+            None => Self::failed_if(result.is_error),
         }
     }
 }
@@ -82,6 +86,12 @@ pub(crate) struct UsageError {
     /// What would be accepted, or the next command.
     pub(crate) help: Option<String>,
 }
+
+/// A [`UsageError`] with a formatted message.
+macro_rules! usage {
+    ($($message:tt)*) => { $crate::exit::UsageError::new(format!($($message)*)) };
+}
+pub(crate) use usage;
 
 impl UsageError {
     pub(crate) fn new(message: impl Into<String>) -> Self {
@@ -119,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_has_the_exit_code_of_the_reference() {
+    fn every_code_has_its_documented_exit_code() {
         for &code in Code::ALL {
             let text = code.text();
             let expected = if text == "tool.denied"

@@ -21,18 +21,10 @@ pub(crate) struct FixHistory {
 impl FixHistory {
     /// The findings that have a fix and were not tried yet.
     pub(crate) fn fresh(&mut self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let key = |finding: &Diagnostic| (finding.code, finding.message.clone());
         let mut fresh = findings;
-        fresh.retain(|finding| {
-            finding.fix.is_some()
-                && !self
-                    .known
-                    .contains(&(finding.code, finding.message.clone()))
-        });
-        self.known.extend(
-            fresh
-                .iter()
-                .map(|finding| (finding.code, finding.message.clone())),
-        );
+        fresh.retain(|finding| finding.fix.is_some() && !self.known.contains(&key(finding)));
+        self.known.extend(fresh.iter().map(key));
         fresh
     }
 }
@@ -74,11 +66,8 @@ fn fix_each(
         if let Some((place, _)) = edits.first()
             && fs::read_to_string(&file)? == *place.source.text
         {
-            let spans = edits
-                .iter()
-                .map(|(place, words)| (place.span, *words))
-                .collect();
-            let (text, count) = edited(&place.source.text, spans);
+            let spans = edits.iter().map(|(place, words)| (place.span, *words));
+            let (text, count) = edited(&place.source.text, spans.collect());
             replace(&file, &text)?;
             changed += count;
         }
@@ -114,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_replaced_in_order_and_overlaps_once() {
+    fn places_are_replaced_in_order_and_of_two_overlapping_the_first_wins() {
         let text = "a: 1\nbb: 2\né: 3\n";
         let edits = vec![
             (Span::new(5, 7), "c"),

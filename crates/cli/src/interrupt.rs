@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM.
 
 use crate::exit::Exit;
+use crate::output::Output;
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
@@ -13,15 +14,13 @@ tokio::task_local! {
 }
 
 /// Runs a command. The first Ctrl-C or SIGTERM cancels the token of [`cancelled_by_signals`]; a
-/// command that has not asked for it, as while the project is loaded, is dropped. The second signal
+/// command that has not asked for it, such as while the project loads, is dropped. The second signal
 /// ends the program at once.
 pub(crate) async fn interruptible<T>(
     command: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<T> {
-    let (of_command, dropped) = (
-        Arc::<OnceLock<CancellationToken>>::default(),
-        CancellationToken::new(),
-    );
+    let of_command = Arc::<OnceLock<CancellationToken>>::default();
+    let dropped = CancellationToken::new();
     // If signals cannot be watched, their default action ends the program.
     if let (Ok(mut interrupt), Ok(mut terminate)) = (
         signal(SignalKind::interrupt()),
@@ -53,6 +52,12 @@ pub(crate) fn cancelled_by_signals() -> CancellationToken {
     CANCEL
         .try_with(|token| token.get_or_init(CancellationToken::new).clone())
         .unwrap_or_default()
+}
+
+/// Says that a signal stopped the command before its end.
+pub(crate) fn stopped(output: &mut Output) -> anyhow::Result<Exit> {
+    output.say("stopped before the end")?;
+    Ok(Exit::Stopped)
 }
 
 /// A signal dropped the command. Ends the program with [`Exit::Stopped`].

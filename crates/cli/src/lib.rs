@@ -17,14 +17,14 @@ mod replace;
 mod scaffold;
 
 use clap::Parser;
-use command::Command;
+use command::CliCommand;
 use exit::{Exit, UsageError};
 use interrupt::Interruption;
 use output::{Colour, Output, OutputFormat};
-use project::Project;
+use project::ProjectArgs;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Tools for AI agents as files that a person can review, and one governed path for every call.
 #[derive(Parser)]
@@ -37,12 +37,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 )]
 struct Cli {
     #[command(flatten)]
-    project: Project,
+    project: ProjectArgs,
     /// When to use colour
     #[arg(long, global = true, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
     color: Colour,
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
 }
 
 /// The program, from its arguments to its exit code.
@@ -59,15 +59,12 @@ pub fn main() -> ExitCode {
             }
             let words = problem.to_string();
             let mut lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
-            let message = lines
-                .next()
-                .unwrap_or_default()
-                .trim_start_matches("error: ")
-                .to_owned();
+            let message = lines.next().unwrap_or_default();
+            let help = lines.collect::<Vec<_>>().join("; ");
             let _ = Output::new(Colour::Auto, format).json_failure(
                 "usage",
-                &message,
-                Some(&lines.collect::<Vec<_>>().join("; ")),
+                message.trim_start_matches("error: "),
+                Some(&help),
             );
             return Exit::Usage.into();
         }
@@ -134,11 +131,15 @@ fn without_panic_messages<T>(body: impl FnOnce() -> anyhow::Result<T>) -> anyhow
     let last = Arc::new(Mutex::new(String::new()));
     let seen = Arc::clone(&last);
     panic::set_hook(Box::new(move |info| {
-        *seen.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string().replace('\n', " ")
+        *lock(&seen) = info.to_string().replace('\n', " ")
     }));
-    panic::catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        Err(Panic(last.lock().unwrap_or_else(PoisonError::into_inner).clone()).into())
-    })
+    panic::catch_unwind(AssertUnwindSafe(body))
+        .unwrap_or_else(|_| Err(Panic(lock(&last).clone()).into()))
+}
+
+/// Locks a mutex. No value in this program is left inconsistent by a panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_defect_is_reported_in_one_line_with_its_place() {
+    fn a_panic_is_reported_in_one_line_with_its_place() {
         let result: anyhow::Result<()> = without_panic_messages(|| panic!("two\nlines"));
         let _ = panic::take_hook();
         let message = result.expect_err("a panic").to_string();

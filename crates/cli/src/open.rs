@@ -1,23 +1,22 @@
 //! The one place where things are wired: from a folder to an engine.
 
 use crate::exit::UsageError;
-use crate::project::{Project, no_project};
+use crate::project::{ProjectArgs, no_project};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tool_harness::artifact::Authority;
 use tool_harness::diagnostic::{Diagnostic, Severity};
 use tool_harness::digest;
-use tool_harness::engine::Error;
-use tool_harness::engine::{Engine, EngineBuilder};
+use tool_harness::engine::{Engine, EngineBuilder, Error};
 use tool_harness::event::Sink;
 use tool_harness::plan::Surroundings;
 use tool_harness::store::blob::DiskBlobs;
 use tool_harness_sandbox::process::WorkerProcess;
 
-impl Project {
+impl ProjectArgs {
     /// Loads the project, even if its root file is broken.
     pub(crate) async fn load(&self) -> anyhow::Result<Engine> {
-        load(&self.find()?, None).await
+        load(builder(&self.find()?)).await
     }
 
     /// Loads the project; fails if its root file is broken.
@@ -32,7 +31,7 @@ impl Project {
 
     /// Like [`open`](Self::open); every event also goes to `sink`.
     pub(crate) async fn open_with(&self, sink: Arc<dyn Sink>) -> anyhow::Result<Engine> {
-        sound(load(&self.find()?, Some(sink)).await?)
+        sound(load(builder(&self.find()?).sink(sink)).await?)
     }
 }
 
@@ -41,12 +40,8 @@ fn sound(engine: Engine) -> anyhow::Result<Engine> {
     Ok(engine)
 }
 
-/// Loads the project in `folder`.
-pub(crate) async fn load(folder: &Path, sink: Option<Arc<dyn Sink>>) -> anyhow::Result<Engine> {
-    let mut builder = builder(folder);
-    if let Some(sink) = sink {
-        builder = builder.sink(sink);
-    }
+/// Loads a project.
+pub(crate) async fn load(builder: EngineBuilder) -> anyhow::Result<Engine> {
     builder.load().await.map_err(|problem| match problem {
         Error::NoProject(_) => no_project("no harness project here").into(),
         other => other.into(),
@@ -75,20 +70,16 @@ const MACHINE_LAYER: &str = "/etc/harness/harness.md";
 /// The folder of a project's state, which lies outside the workspace, so that its tools cannot
 /// reach it.
 fn state_of(project: &Path) -> Option<PathBuf> {
-    let states = folder_in("XDG_STATE_HOME")
-        .or_else(|| Some(home()?.join(".local/state")))?
-        .join("harness");
+    let states = folder_in("XDG_STATE_HOME").or_else(|| Some(home()?.join(".local/state")))?;
     let real = std::fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
-    let name = real.file_name().map_or_else(
-        || "root".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    );
+    let name = real
+        .file_name()
+        .unwrap_or("root".as_ref())
+        .to_string_lossy();
     // Two projects may have the same name.
     let digest = digest::of(&real.to_string_lossy().into_owned().into());
-    Some(states.join(format!(
-        "{name}-{}",
-        digest.trim_start_matches("blake3:").get(..16)?
-    )))
+    let digest = digest.trim_start_matches("blake3:").get(..16)?;
+    Some(states.join(format!("harness/{name}-{digest}")))
 }
 
 /// The file of the user.
@@ -166,11 +157,8 @@ pub(crate) fn ensure_root_is_sound(engine: &Engine) -> Result<(), UsageError> {
 /// Fails if the surface has an error: then nothing may be offered.
 pub(crate) fn ensure_surface_is_sound(engine: &Engine) -> Result<(), UsageError> {
     let report = engine.check_surface();
-    let Some(problem) = report
-        .diagnostics
-        .iter()
-        .find(|found| found.severity == Severity::Error)
-    else {
+    let mut found = report.diagnostics.iter();
+    let Some(problem) = found.find(|found| found.severity == Severity::Error) else {
         return Ok(());
     };
     let help = "nothing is offered until this is fixed; `harness validate` shows every error";

@@ -1,19 +1,19 @@
 //! The project that a command is about.
 
-use crate::exit::UsageError;
+use crate::exit::{UsageError, usage};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tool_harness::path::is_project;
 
 /// The project of `--project`, or the one around the current folder.
 #[derive(Args)]
-pub(crate) struct Project {
+pub(crate) struct ProjectArgs {
     /// The project's folder [default: the nearest one upwards with `.harness` or `harness.md`]
     #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
 }
 
-impl Project {
+impl ProjectArgs {
     /// The folder of `--project`.
     pub(crate) fn named(&self) -> Option<&Path> {
         self.project.as_deref()
@@ -26,15 +26,12 @@ impl Project {
             return if holds_project(&folder)? {
                 unbroken(folder)
             } else {
-                Err(no_project(&format!(
-                    "no harness project at `{}`",
-                    named.display()
-                )))
+                let named = named.display();
+                Err(no_project(&format!("no harness project at `{named}`")))
             };
         }
-        let here = std::env::current_dir().map_err(|problem| {
-            UsageError::new(format!("cannot tell the current folder: {problem}"))
-        })?;
+        let here = std::env::current_dir()
+            .map_err(|problem| usage!("cannot tell the current folder: {problem}"))?;
         enclosing(&here)
             .next()
             .unwrap_or_else(|| Err(no_project("no harness project here")))
@@ -56,9 +53,7 @@ pub(crate) fn enclosing(start: &Path) -> impl Iterator<Item = Result<PathBuf, Us
 fn holds_project(folder: &Path) -> Result<bool, UsageError> {
     is_project(folder).map_err(|problem| {
         let folder = folder.display();
-        UsageError::new(format!(
-            "cannot tell whether `{folder}` is a project: {problem}"
-        ))
+        usage!("cannot tell whether `{folder}` is a project: {problem}")
     })
 }
 
@@ -66,16 +61,13 @@ fn holds_project(folder: &Path) -> Result<bool, UsageError> {
 fn unbroken(project: PathBuf) -> Result<PathBuf, UsageError> {
     let rules = project.join(".harness");
     if rules.is_symlink() && !rules.exists() {
-        return Err(UsageError::new(format!(
-            "`{}` is a broken link",
-            rules.display()
-        )));
+        return Err(usage!("`{}` is a broken link", rules.display()));
     }
     Ok(project)
 }
 
 pub(crate) fn no_project(message: &str) -> UsageError {
-    UsageError::new(format!("{message}; run harness init")).help(
+    usage!("{message}; run harness init").help(
         "a project has a `.harness` folder or a `harness.md`; `--project DIR` names one elsewhere",
     )
 }
@@ -84,8 +76,8 @@ pub(crate) fn no_project(message: &str) -> UsageError {
 mod tests {
     use super::*;
 
-    fn named(folder: &Path) -> Project {
-        Project {
+    fn named(folder: &Path) -> ProjectArgs {
+        ProjectArgs {
             project: Some(folder.to_owned()),
         }
     }
@@ -103,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_project_is_found_by_every_command_as_by_hooks() {
+    fn a_broken_project_counts_as_a_project() {
         let scratch = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(scratch.path().join("harness.md"))
             .expect("a folder in place of the file");
@@ -114,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_folder_without_a_project_says_which_and_what_next() {
+    fn a_named_folder_without_a_project_is_named_with_the_next_command() {
         let scratch = tempfile::tempdir().expect("a folder");
         let problem = named(scratch.path()).find().expect_err("nothing there");
         assert_eq!(

@@ -1,52 +1,40 @@
 //! The files of a new project.
 
-use crate::exit::UsageError;
-use crate::output::{paint, quoted, style};
+use crate::exit::usage;
+use crate::output::{Output, paint, quoted, style};
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use tool_harness::path::ROOT_FILES;
 
+/// The path of a file in a project, and its text, from `src/template`.
+macro_rules! template {
+    ($path:literal, $template:literal) => {
+        (
+            $path,
+            include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/src/template/",
+                $template
+            )),
+        )
+    };
+}
+pub(crate) use template;
+
 /// The path and text of every file of a new project.
 pub(crate) const FILES: [(&str, &str); 10] = [
-    ("harness.md", include_str!("template/harness.md")),
-    (
-        ".harness/tools/read_file.md",
-        include_str!("template/read_file.md"),
-    ),
-    (
-        ".harness/tools/write_file.md",
-        include_str!("template/write_file.md"),
-    ),
-    (
-        ".harness/tools/search_code.md",
-        include_str!("template/search_code.md"),
-    ),
-    (
-        ".harness/tools/run_command.md",
-        include_str!("template/run_command.md"),
-    ),
-    (
-        ".harness/tools/http_get.md",
-        include_str!("template/http_get.md"),
-    ),
-    (
-        ".harness/hooks/audit_tool_pre.md",
-        include_str!("template/audit_tool_pre.md"),
-    ),
-    (
-        ".harness/hooks/audit_tool_post.md",
-        include_str!("template/audit_tool_post.md"),
-    ),
-    (
-        ".harness/hooks/guard_commands.md",
-        include_str!("template/guard_commands.md"),
-    ),
-    (
-        ".harness/hooks/guard_paths.md",
-        include_str!("template/guard_paths.md"),
-    ),
+    template!("harness.md", "harness.md"),
+    template!(".harness/tools/read_file.md", "read_file.md"),
+    template!(".harness/tools/write_file.md", "write_file.md"),
+    template!(".harness/tools/search_code.md", "search_code.md"),
+    template!(".harness/tools/run_command.md", "run_command.md"),
+    template!(".harness/tools/http_get.md", "http_get.md"),
+    template!(".harness/hooks/audit_tool_pre.md", "audit_tool_pre.md"),
+    template!(".harness/hooks/audit_tool_post.md", "audit_tool_post.md"),
+    template!(".harness/hooks/guard_commands.md", "guard_commands.md"),
+    template!(".harness/hooks/guard_paths.md", "guard_paths.md"),
 ];
 
 /// What was written.
@@ -81,11 +69,7 @@ pub(crate) fn write(folder: &Path) -> anyhow::Result<ScaffoldReport> {
                 written.kept.push(path.to_owned())
             }
             Err(problem) => {
-                return Err(UsageError::new(format!(
-                    "cannot write `{}`: {problem}",
-                    target.display()
-                ))
-                .into());
+                return Err(usage!("cannot write `{}`: {problem}", target.display()).into());
             }
         }
     }
@@ -93,21 +77,23 @@ pub(crate) fn write(folder: &Path) -> anyhow::Result<ScaffoldReport> {
 }
 
 /// Writes a file that must not exist yet.
-fn create(target: &Path, text: &str) -> io::Result<()> {
-    if let Some(parent) = target.parent() {
-        fs::create_dir_all(parent)?;
-    }
+pub(crate) fn create(target: &Path, text: &str) -> io::Result<()> {
+    target.parent().map_or(Ok(()), fs::create_dir_all)?;
     File::create_new(target)?.write_all(text.as_bytes())
 }
 
-/// The two commands to try first.
-pub(crate) fn next_steps(folder: &Path) -> String {
+/// Writes the files into `folder`, and prints what was written and the two commands to try first.
+pub(crate) fn write_and_report(folder: &Path, output: &mut Output) -> anyhow::Result<()> {
+    output.print(&write(folder)?.to_string())?;
     let enter = if folder == Path::new(".") {
         String::new()
     } else {
         format!("cd {} && ", quoted(&folder.to_string_lossy()))
     };
-    format!("\ntry next:\n  {enter}harness test\n  {enter}harness call read_file path=harness.md")
+    output.print(&format!(
+        "\ntry next:\n  {enter}harness test\n  {enter}harness call read_file path=harness.md"
+    ))?;
+    Ok(())
 }
 
 impl fmt::Display for ScaffoldReport {
@@ -132,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_folder_gets_every_file_and_a_second_time_none() {
+    fn a_new_folder_gets_every_file_and_a_second_run_writes_none() {
         let scratch = tempfile::tempdir().expect("a folder");
         let folder = scratch.path().join("new");
         assert_eq!(write(&folder).expect("written").created.len(), FILES.len());
@@ -141,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_is_never_overwritten_and_a_second_root_file_never_made() {
+    fn no_file_is_overwritten_and_no_second_root_file_created() {
         let scratch = tempfile::tempdir().expect("a folder");
         let mine = scratch.path().join(".harness/tools/read_file.md");
         fs::create_dir_all(mine.parent().expect("a parent")).expect("folders");
@@ -157,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_way_of_a_folder_is_said() {
+    fn a_file_in_the_way_of_a_folder_is_an_error() {
         let scratch = tempfile::tempdir().expect("a folder");
         fs::write(scratch.path().join(".harness"), "").expect("a file");
         let problem = write(scratch.path()).expect_err("no room").to_string();

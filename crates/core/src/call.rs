@@ -1,6 +1,7 @@
 //! A request to run a tool.
 
 use crate::digest;
+use crate::door::Door;
 use crate::id::ToolCallId;
 use crate::slots::Caller;
 use crate::store::MemoryStore;
@@ -42,6 +43,8 @@ pub struct Call {
     pub(crate) context: UserContext,
     /// The calls that contain this one, outermost first.
     pub(crate) inside: Vec<Caller>,
+    /// The call that contains all of these, or that it is a part of.
+    pub(crate) outermost: Option<ToolCallId>,
     /// The limits of its run and turn.
     pub(crate) terms: Option<Arc<TurnLimits>>,
 }
@@ -123,35 +126,6 @@ pub enum Arguments {
     Value(Value),
 }
 
-/// The ways into the engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
-    /// A Rust program.
-    Library,
-    /// The command line.
-    Cli,
-    /// `harness test`.
-    Test,
-    /// An MCP client.
-    Mcp,
-    /// A client's hook.
-    Hook,
-}
-
-impl Door {
-    /// The door's word in events.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Library => "library",
-            Self::Cli => "cli",
-            Self::Test => "test",
-            Self::Mcp => "mcp",
-            Self::Hook => "hook",
-        }
-    }
-}
-
 /// The mode every project has.
 pub const DEFAULT_MODE: &str = "default";
 
@@ -170,7 +144,18 @@ impl Call {
             cancel: Cancellation::default(),
             context: UserContext::default(),
             inside: Vec::new(),
+            outermost: None,
             terms: None,
+        }
+    }
+
+    /// The turn it belongs to; a call outside any turn is a turn of its own, with the calls inside
+    /// it.
+    #[must_use]
+    pub fn turn_id(&self) -> &str {
+        match (&self.terms, &self.outermost) {
+            (Some(turn), _) => &turn.id,
+            (None, outermost) => outermost.as_ref().unwrap_or(&self.id).as_str(),
         }
     }
 
@@ -183,6 +168,17 @@ impl Call {
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
         self.session_id = id.into();
+        self
+    }
+
+    /// Puts the call into the session, run and turn of another call that it is part of.
+    #[must_use]
+    pub fn part_of(mut self, whole: &Self) -> Self {
+        self.session_id.clone_from(&whole.session_id);
+        self.run_id.clone_from(&whole.run_id);
+        self.terms.clone_from(&whole.terms);
+        let outermost = whole.outermost.as_ref().unwrap_or(&whole.id);
+        self.outermost = Some(outermost.clone());
         self
     }
 
@@ -204,6 +200,8 @@ impl Call {
 /// What a run and a turn allow their calls.
 #[derive(Debug)]
 pub(crate) struct TurnLimits {
+    /// The id of the turn.
+    pub(crate) id: String,
     pub(crate) offered: Option<Arc<HashSet<String>>>,
     pub(crate) run: Arc<CallCount>,
     pub(crate) turn: CallCount,

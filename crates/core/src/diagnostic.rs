@@ -73,7 +73,7 @@ impl Diagnostic {
 
     /// Says where, if that is known.
     #[must_use]
-    pub fn at_any(mut self, places: impl IntoIterator<Item = Place>) -> Self {
+    pub(crate) fn at_any(mut self, places: impl IntoIterator<Item = Place>) -> Self {
         let mut places = places.into_iter();
         self.place = places.next();
         self.also = places.collect();

@@ -18,7 +18,7 @@ pub fn of(value: &Value) -> String {
 /// The digest of a value in which numbers count by value, not by spelling: `1`, `1.0` and `10e-1`
 /// are equal.
 #[must_use]
-pub fn of_worth(value: &Value) -> String {
+pub(crate) fn of_worth(value: &Value) -> String {
     let mut hasher = blake3::Hasher::new();
     feed(&mut hasher, value, worth);
     text(&hasher)
@@ -26,7 +26,7 @@ pub fn of_worth(value: &Value) -> String {
 
 /// The digest of a JSON object, equal to that of [`of`].
 #[must_use]
-pub fn of_object(object: &Map<String, Value>) -> String {
+pub(crate) fn of_object(object: &Map<String, Value>) -> String {
     let mut hasher = blake3::Hasher::new();
     feed_object(&mut hasher, object, canonical_number);
     text(&hasher)

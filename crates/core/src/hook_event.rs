@@ -11,22 +11,22 @@ pub struct HookEvent {
     /// What the payload holds.
     pub keys: Keys,
     /// What the payload's `name` names.
-    pub name_means: NameMeans,
+    pub(crate) name_means: NameMeans,
 }
 
 /// The keys of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// These and no others. A key with a dot is a part of a nested dict, and then only the listed
-    /// parts exist.
-    Only(&'static [&'static str]),
+    /// These and no others, separated by spaces. A key with a dot is a part of a nested dict, and
+    /// then only the listed parts exist.
+    Only(&'static str),
     /// Set by the sender.
     Any,
 }
 
 /// What a payload's `name` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NameMeans {
+pub(crate) enum NameMeans {
     /// A tool.
     Tool,
     /// A built-in, as `fs.read`.
@@ -35,17 +35,7 @@ pub enum NameMeans {
     Other,
 }
 
-const fn gate(name: &'static str, doc: &'static str, keys: &'static [&'static str]) -> HookEvent {
-    HookEvent {
-        name,
-        doc,
-        gating: true,
-        keys: Keys::Only(keys),
-        name_means: NameMeans::Other,
-    }
-}
-
-const fn watch(name: &'static str, doc: &'static str, keys: &'static [&'static str]) -> HookEvent {
+const fn watch(name: &'static str, doc: &'static str, keys: &'static str) -> HookEvent {
     HookEvent {
         name,
         doc,
@@ -55,10 +45,10 @@ const fn watch(name: &'static str, doc: &'static str, keys: &'static [&'static s
     }
 }
 
-const fn named(event: HookEvent, name_means: NameMeans) -> HookEvent {
+const fn gate(name: &'static str, doc: &'static str, keys: &'static str) -> HookEvent {
     HookEvent {
-        name_means,
-        ..event
+        gating: true,
+        ..watch(name, doc, keys)
     }
 }
 
@@ -67,310 +57,120 @@ pub const HOOK_EVENTS: &[HookEvent] = &[
     gate(
         "artifact.load",
         "A tool, hook or agent is about to be registered.",
-        &[
-            "kind",
-            "name",
-            "path",
-            "frontmatter",
-            "script",
-            "body",
-            "tags",
-            "effects",
-        ],
+        "kind name path frontmatter script body tags effects",
     ),
     watch(
         "session.start",
         "A session begins.",
-        &["session_id", "mode", "door", "client", "cwd"],
+        "session_id mode door client cwd",
     ),
     watch(
         "session.end",
         "A session ends.",
-        &["session_id", "mode", "door", "client", "cwd", "reason"],
+        "session_id mode door client cwd reason",
     ),
     watch(
         "run.start",
         "A prompt begins to be answered.",
-        &["session_id", "run_id", "mode", "agent", "model", "prompt"],
+        "session_id run_id mode agent model prompt",
     ),
     watch(
         "run.end",
         "A prompt was answered, or given up.",
-        &[
-            "session_id",
-            "run_id",
-            "mode",
-            "agent",
-            "model",
-            "prompt",
-            "text",
-            "usage",
-            "reason",
-            "error",
-        ],
+        "session_id run_id mode agent model prompt text usage reason error",
     ),
     watch(
         "turn.start",
         "A model is about to be asked.",
-        &["session_id", "run_id", "mode", "agent", "model", "turn"],
+        "session_id run_id mode agent model turn",
     ),
     watch(
         "turn.end",
         "A model answered and its calls ended.",
-        &[
-            "session_id",
-            "run_id",
-            "mode",
-            "agent",
-            "model",
-            "turn",
-            "text",
-            "tool_calls",
-            "tool_results",
-            "usage",
-            "error",
-        ],
+        "session_id run_id mode agent model turn text tool_calls tool_results usage error",
     ),
-    named(
-        gate(
-            "tool.pre",
-            "A call passed the rules and is about to run.",
-            &[
-                "name",
-                "tool_name",
-                "args",
-                "arguments",
-                "raw_arguments",
-                "call_id",
-                "id",
-                "tool",
-                "tool.name",
-                "tool.args",
-                "tool.arguments",
-                "session_id",
-                "mode",
-                "effects",
-                "tags",
-                "client",
-                "native",
-            ],
-        ),
-        NameMeans::Tool,
-    ),
-    named(
-        watch(
-            "tool.post",
-            "A call ended, well or not.",
-            &[
-                "name",
-                "tool_name",
-                "args",
-                "arguments",
-                "raw_arguments",
-                "call_id",
-                "id",
-                "tool",
-                "tool.name",
-                "tool.args",
-                "tool.arguments",
-                "session_id",
-                "mode",
-                "effects",
-                "tags",
-                "client",
-                "native",
-                "content",
-                "result",
-                "is_error",
-                "error",
-            ],
-        ),
-        NameMeans::Tool,
-    ),
-    named(
-        gate(
-            "builtin.pre",
-            "A script is about to use a built-in.",
-            &["name", "args", "tool", "call_id"],
-        ),
-        NameMeans::Builtin,
-    ),
-    named(
-        watch(
-            "builtin.post",
-            "A built-in answered.",
-            &["name", "args", "tool", "call_id", "result", "error"],
-        ),
-        NameMeans::Builtin,
-    ),
+    gate(
+        "tool.pre",
+        "A call passed the rules and is about to run.",
+        "name tool_name args arguments raw_arguments call_id id tool tool.name tool.args \
+         tool.arguments session_id mode effects tags client native",
+    )
+    .naming(NameMeans::Tool),
+    watch(
+        "tool.post",
+        "A call ended, well or not.",
+        "name tool_name args arguments raw_arguments call_id id tool tool.name tool.args \
+         tool.arguments session_id mode effects tags client native content result is_error error",
+    )
+    .naming(NameMeans::Tool),
+    gate(
+        "builtin.pre",
+        "A script is about to use a built-in.",
+        "name args tool call_id",
+    )
+    .naming(NameMeans::Builtin),
+    watch(
+        "builtin.post",
+        "A built-in answered.",
+        "name args tool call_id result error",
+    )
+    .naming(NameMeans::Builtin),
     gate(
         "completion.pre",
         "A request is about to go to a model provider.",
-        &[
-            "session_id",
-            "run_id",
-            "turn",
-            "mode",
-            "agent",
-            "model",
-            "messages",
-            "tools",
-        ],
+        "session_id run_id turn mode agent model messages tools",
     ),
     watch(
         "completion.post",
         "A model provider answered.",
-        &[
-            "session_id",
-            "run_id",
-            "turn",
-            "mode",
-            "agent",
-            "model",
-            "text",
-            "content",
-            "tool_calls",
-            "usage",
-            "stop_reason",
-            "error",
-        ],
+        "session_id run_id turn mode agent model text content tool_calls usage stop_reason error",
     ),
     gate(
         "delegation.pre",
         "A task is about to go to another agent.",
-        &[
-            "id",
-            "parent_id",
-            "session_id",
-            "run_id",
-            "mode",
-            "agent",
-            "task",
-            "prompt",
-            "model",
-            "tools",
-            "hooks",
-            "depth",
-        ],
+        "id parent_id session_id run_id mode agent task prompt model tools hooks depth",
     ),
     watch(
         "delegation.post",
         "Another agent ended its task.",
-        &[
-            "id",
-            "parent_id",
-            "session_id",
-            "run_id",
-            "mode",
-            "agent",
-            "task",
-            "prompt",
-            "text",
-            "content",
-            "result",
-            "is_error",
-            "error",
-        ],
+        "id parent_id session_id run_id mode agent task prompt text content result is_error error",
     ),
     watch(
         "delegation.post_verify",
         "The result of another agent was verified.",
-        &[
-            "id",
-            "parent_id",
-            "session_id",
-            "run_id",
-            "mode",
-            "agent",
-            "task",
-            "result",
-            "verified",
-            "reason",
-            "error",
-        ],
+        "id parent_id session_id run_id mode agent task result verified reason error",
     ),
     gate(
         "mode.enter",
         "A session is about to change its mode.",
-        &["session_id", "mode", "from", "to", "reason"],
+        "session_id mode from to reason",
     ),
     watch(
         "mode.exit",
         "A session left a mode.",
-        &["session_id", "mode", "from", "to", "reason"],
+        "session_id mode from to reason",
     ),
     gate(
         "agent.stop",
         "An agent is about to stop.",
-        &[
-            "session_id",
-            "run_id",
-            "turn",
-            "mode",
-            "agent",
-            "text",
-            "content",
-            "reason",
-            "usage",
-            "tool_calls",
-        ],
+        "session_id run_id turn mode agent text content reason usage tool_calls",
     ),
-    named(
-        watch(
-            "approval.requested",
-            "A call waits for a person.",
-            &[
-                "id",
-                "name",
-                "tool_name",
-                "args",
-                "arguments",
-                "call_id",
-                "session_id",
-                "mode",
-                "effects",
-                "reason",
-                "plan",
-            ],
-        ),
-        NameMeans::Tool,
-    ),
-    named(
-        watch(
-            "approval.resolved",
-            "A person, or the lack of one, decided.",
-            &[
-                "id",
-                "name",
-                "tool_name",
-                "args",
-                "arguments",
-                "call_id",
-                "session_id",
-                "mode",
-                "effects",
-                "reason",
-                "answer",
-                "approved",
-                "by",
-            ],
-        ),
-        NameMeans::Tool,
-    ),
+    watch(
+        "approval.requested",
+        "A call waits for a person.",
+        "id name tool_name args arguments call_id session_id mode effects reason plan",
+    )
+    .naming(NameMeans::Tool),
+    watch(
+        "approval.resolved",
+        "A person, or the lack of one, decided.",
+        "id name tool_name args arguments call_id session_id mode effects reason answer approved by",
+    )
+    .naming(NameMeans::Tool),
     watch(
         "error",
         "Something failed.",
-        &[
-            "session_id",
-            "call_id",
-            "stage",
-            "code",
-            "class",
-            "message",
-            "name",
-            "tool",
-            "hook",
-        ],
+        "session_id call_id stage code class message name tool hook",
     ),
     HookEvent {
         name: "meta.*",
@@ -403,22 +203,26 @@ pub fn find(name: &str) -> Option<&'static HookEvent> {
 }
 
 impl HookEvent {
+    const fn naming(self, name_means: NameMeans) -> Self {
+        Self { name_means, ..self }
+    }
+
     /// Whether the payload can hold this key; `tool.name` is the part `name` of the key `tool`.
     #[must_use]
-    pub fn has_key(&self, key: &str) -> bool {
+    pub(crate) fn has_key(&self, key: &str) -> bool {
         let Keys::Only(keys) = self.keys else {
             return true;
         };
-        let (first, rest) = key
-            .split_once('.')
-            .map_or((key, None), |(first, rest)| (first, Some(rest)));
-        if !keys.contains(&first) {
+        let mut steps = key.split('.');
+        let first = steps.next().unwrap_or_default();
+        if !keys.split(' ').any(|known| known == first) {
             return false;
         }
-        let Some(rest) = rest else { return true };
-        let part = rest.split('.').next().unwrap_or(rest);
+        let Some(part) = steps.next() else {
+            return true;
+        };
         let mut parts = keys
-            .iter()
+            .split(' ')
             .filter_map(|known| known.strip_prefix(first)?.strip_prefix('.'))
             .peekable();
         parts.peek().is_none() || parts.any(|known| known == part)

@@ -82,7 +82,7 @@ shared_text! {
 }
 
 /// The longest name that every provider accepts, in bytes.
-pub const MAX_NAME: usize = 64;
+pub(crate) const MAX_NAME: usize = 64;
 
 /// Why a name cannot be offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

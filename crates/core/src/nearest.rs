@@ -36,8 +36,21 @@ pub(crate) fn suggest<'a>(
     if let Some(close) = nearest(word, known.clone()) {
         return format!("did you mean `{close}`?");
     }
-    let all: Vec<String> = known.into_iter().map(|one| format!("`{one}`")).collect();
-    format!("{what}: {}", all.join(", "))
+    format!("{what}: {}", backticked(known))
+}
+
+/// Help that suggests a close word, or says something else.
+pub(crate) fn did_you_mean(close: Option<&str>, otherwise: &str) -> String {
+    close.map_or_else(
+        || otherwise.to_owned(),
+        |close| format!("did you mean `{close}`?"),
+    )
+}
+
+/// Words in backticks, for a message.
+pub(crate) fn backticked<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let all: Vec<String> = words.into_iter().map(|one| format!("`{one}`")).collect();
+    all.join(", ")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ pub use tool_harness_sandbox::file::{ROOT_FILES, ROOT_FOLDER};
 
 /// A path as the file jail will see it: `.` and `..` resolved by name, slashes single. What leaves the start keeps its `..`.
 #[must_use]
-pub fn normalise(path: &str) -> String {
+pub(crate) fn normalise(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

@@ -31,7 +31,7 @@ pub enum Separator {
 }
 
 impl Pattern {
-    /// Compiles a pattern; the error says why it is none.
+    /// Compiles a pattern; the error says why it is invalid.
     pub fn new(text: &str, separator: Separator) -> Result<Self, String> {
         if !text.contains(['*', '?', '[', '{', '}', '\\']) {
             return Ok(Self {
@@ -59,7 +59,7 @@ impl Pattern {
 
     /// Whether it matches this text.
     #[must_use]
-    pub fn is_match(&self, text: &str) -> bool {
+    pub(crate) fn is_match(&self, text: &str) -> bool {
         match &self.glob {
             None => self.text == text,
             Some(lazy) => lazy
@@ -71,7 +71,7 @@ impl Pattern {
 
     /// Whether it matches only itself.
     #[must_use]
-    pub fn is_exact(&self) -> bool {
+    pub(crate) fn is_exact(&self) -> bool {
         self.glob.is_none()
     }
 

@@ -88,9 +88,9 @@ codes! {
     HookBlocked = "tool.hook.blocked", Repairable;
     /// A hook could not be loaded or did not give a decision.
     HookFailed = "tool.hook.failed", Fatal;
-    /// A person, or nobody, said no.
+    /// A person said no, or no person could be asked.
     ApprovalDenied = "tool.approval.denied", Repairable;
-    /// Nobody answered in time.
+    /// No person answered in time.
     ApprovalTimeout = "tool.approval.timeout", Repairable;
     /// The artifact declares something that nothing enforces yet.
     Unsupported = "tool.unsupported", Fatal;

@@ -97,14 +97,14 @@ pub enum Enforced {
     /// A confined worker process, with file access through the jail.
     Worker,
     /// A worker and the processes it started: their tier, and what enforced each limit.
-    Processes(Box<Held>),
+    Processes(Box<ProcessEnforcement>),
     /// Trusted code of the host.
     Host,
 }
 
 /// What contained the processes of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct ProcessEnforcement {
     /// The weakest tier of any of them.
     pub tier: Tier,
     /// What enforced each limit, and what was weaker than requested.
@@ -132,7 +132,7 @@ impl Enforced {
         if containment == Containment::Off {
             set("sandbox", "off".into());
         }
-        Self::Processes(Box::new(Held {
+        Self::Processes(Box::new(ProcessEnforcement {
             tier: enforced.tier,
             by,
         }))
@@ -233,7 +233,7 @@ impl ToolResult {
         if let Some(enforced) = self.enforced.to_json() {
             object.insert("enforced".into(), enforced);
         }
-        object.insert("elapsed_ms".into(), milliseconds(self.elapsed));
+        object.insert("elapsed_ms".into(), milliseconds(self.elapsed).into());
         Value::Object(object)
     }
 
@@ -269,7 +269,7 @@ pub(crate) fn encoded_len(value: &impl serde::Serialize) -> usize {
 }
 
 /// A duration in milliseconds, rounded to a thousandth.
-pub(crate) fn milliseconds(duration: Duration) -> Value {
+pub(crate) fn milliseconds(duration: Duration) -> f64 {
     let micros = u32::try_from(duration.as_micros()).unwrap_or(u32::MAX);
-    json!(f64::from(micros) / 1000.0)
+    f64::from(micros) / 1000.0
 }

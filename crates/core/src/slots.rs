@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_inside_of_all_that_hold_a_slot_is_refused_and_everybody_else_waits() {
+    async fn a_call_inside_every_holder_of_a_slot_is_refused_and_others_wait() {
         let (book, slots) = (Arc::new(Waits::default()), Slots::new(2));
         let outer = book.take(&slots, &callers([1])).expect("free");
         let inner = book.take(&slots, &callers([2, 1])).expect("free");
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_circle_is_closed_however_many_are_in_it() {
+    async fn calls_never_wait_in_a_circle_of_any_length() {
         let book = Arc::new(Waits::default());
         let kinds: Vec<Arc<Slots>> = (0..4).map(|_| Slots::new(1)).collect();
         let mut held: Vec<Held> = (0..4)
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_who_holds_a_slot_and_waits_for_nobody_is_enough() {
+    async fn one_holder_that_does_not_wait_is_enough() {
         let (book, two, one) = (Arc::new(Waits::default()), Slots::new(2), Slots::new(1));
         let _first = book.take(&two, &callers([1])).expect("free");
         let second = book.take(&two, &callers([2])).expect("free");
@@ -382,7 +382,7 @@ mod tests {
         let inside_third = waits(&book, &two, [13, 3]).await;
         assert!(
             !inside_third.is_finished(),
-            "the first waits for the third, and the second for nobody"
+            "the first waits for the third, and the second does not wait"
         );
         assert!(
             never(waits(&book, &one, [12, 2]).await).await,
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn many_who_wait_are_not_gone_through_for_each_of_them() {
+    fn a_wait_does_not_search_all_other_waits() {
         const MANY: usize = 20_000;
         let (book, outer, inner) = (Arc::new(Waits::default()), Slots::new(MANY), Slots::new(8));
         let _busy: Vec<_> = (0..8)

@@ -1,6 +1,7 @@
 //! The stages of a call, in order.
 
 use std::fmt;
+use std::time::Duration;
 
 /// A stage of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,5 +48,22 @@ impl Stage {
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
+    }
+}
+
+/// How long each stage of a call took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageTimes([Option<Duration>; Stage::ALL.len()]);
+
+impl StageTimes {
+    /// Sets the time of a stage that the call reached.
+    pub(crate) fn set(&mut self, stage: Stage, time: Duration) {
+        self.0[stage as usize] = Some(time);
+    }
+
+    /// The stages that the call reached, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Stage, Duration)> {
+        let times = Stage::ALL.into_iter().zip(self.0);
+        times.filter_map(|(stage, time)| Some((stage, time?)))
     }
 }

@@ -59,22 +59,14 @@ extern "C" fn main() -> ! {
             // Only the status pipe and the control socket stay open.
             close(0, BLOCK);
             close(PEER, -1);
-            let children = if has_namespace {
-                None
-            } else {
-                Some(open_children())
-            };
+            let children = (!has_namespace).then(open_children);
             wait_for(child);
             // In a namespace nothing is left by now. Elsewhere this process has inherited what the
             // other one left if it was killed.
             if let (Some(children), false) = (children, is_alone()) {
                 end_all(Reach::Children(children));
             }
-            say(&[HelperReport {
-                kind: GONE,
-                first: 0,
-                second: 0,
-            }]);
+            say(&[report(GONE, 0, 0)]);
             exit(0);
         }
         // The harness may just have moved the first process to other processors, and both of us
@@ -94,11 +86,7 @@ extern "C" fn main() -> ! {
     };
     let signals = catch_children();
     if is_awaited {
-        say(&[HelperReport {
-            kind: READY,
-            first: 0,
-            second: 0,
-        }]);
+        say(&[report(READY, 0, 0)]);
     }
     let Some([stdin, stdout, stderr, block]) = receive_command() else {
         exit(0)
@@ -119,28 +107,10 @@ extern "C" fn main() -> ! {
     if !is_alone() {
         end_all(reach);
     }
-    let gone = HelperReport {
-        kind: GONE,
-        first: 0,
-        second: 0,
-    };
+    let gone = report(GONE, 0, 0);
     match over {
-        Over::Ended(status) => say(&[
-            HelperReport {
-                kind: ENDED,
-                first: status,
-                second: 0,
-            },
-            gone,
-        ]),
-        Over::Overdue => say(&[
-            HelperReport {
-                kind: OVERDUE,
-                first: 0,
-                second: 0,
-            },
-            gone,
-        ]),
+        Over::Ended(status) => say(&[report(ENDED, status, 0), gone]),
+        Over::Overdue => say(&[report(OVERDUE, 0, 0), gone]),
         Over::Unwanted => say(&[gone]),
     }
     exit(0)
@@ -165,13 +135,8 @@ impl Becoming<'_> {
         // SAFETY: the stack is aligned like the struct and has the given length, and from now on
         // only the child touches this memory.
         let child = unsafe {
-            sys::clone_vm(
-                SIGCHLD | SHARE_MEMORY,
-                top,
-                0,
-                become_command,
-                &raw mut *self as u64,
-            )
+            let becoming = &raw mut *self as u64;
+            sys::clone_vm(SIGCHLD | SHARE_MEMORY, top, 0, become_command, becoming)
         };
         if child < 0 {
             fail(OWN_PROCESS, child);
@@ -190,13 +155,9 @@ extern "C" fn become_command(becoming: u64) -> ! {
     } = unsafe { &mut *(becoming as *mut Becoming<'_>) };
     take_streams(*streams);
     run(start.command, slots);
+    let args = [start.program, start.arguments, start.environment];
     // SAFETY: the block holds a path and two lists of strings that end with null.
-    let code = unsafe {
-        sys::call(
-            number::EXECVE,
-            [start.program, start.arguments, start.environment, 0, 0, 0],
-        )
-    };
+    let code = unsafe { sys::call(number::EXECVE, args) };
     fail(start.start_step as u32, code);
 }
 
@@ -209,15 +170,13 @@ unsafe fn map_block<Head: Copy>(base: u64, block: i32) -> Head {
     let mut bytes: u64 = 0;
     const READ_WRITE: u64 = 3;
     const PRIVATE_FIXED: u64 = 0x10_0002;
+    let descriptor = block as u64;
     // SAFETY: the first call fills `bytes`; the second takes an unused address range.
     let code = unsafe {
-        sys::call(
-            number::PREAD64,
-            [block as u64, &raw mut bytes as u64, 8, 0, 0, 0],
-        );
+        sys::call(number::PREAD64, [descriptor, &raw mut bytes as u64, 8]);
         sys::call(
             number::MMAP,
-            [base, bytes, READ_WRITE, PRIVATE_FIXED, block as u64, 0],
+            [base, bytes, READ_WRITE, PRIVATE_FIXED, descriptor],
         )
     };
     if code != base as i64 {
@@ -241,10 +200,8 @@ fn receive_place(slots: &mut Slots) -> Option<(ContainerHead, bool)> {
     // SAFETY: the harness passed the block of a container there.
     let place = unsafe { map_block(CONTAINER_BASE, passed[0]) };
     close(passed[0], passed[0]);
-    let mut at = 1;
-    while at < count {
+    for at in 1..count {
         slots[FIRST_PASSED as usize + at - 1] = i64::from(passed[at]);
-        at += 1;
     }
     Some((place, kind == CONTAINER_AHEAD))
 }
@@ -261,20 +218,13 @@ fn receive_command() -> Option<[i32; 4]> {
 /// Enters cgroups.
 fn enter(doors: &Passed, count: usize) {
     let own = b'0';
-    let mut at = 0;
-    while at < count {
+    for &door in &doors[..count] {
         // SAFETY: one byte is written, and it is there.
-        let code = unsafe {
-            sys::call(
-                number::WRITE,
-                [doors[at] as u64, &raw const own as u64, 1, 0, 0, 0],
-            )
-        };
+        let code = unsafe { sys::call(number::WRITE, [door as u64, &raw const own as u64, 1]) };
         if code < 0 {
             fail(2, code);
         }
-        close(doors[at], doors[at]);
-        at += 1;
+        close(door, door);
     }
 }
 
@@ -296,20 +246,9 @@ fn receive(passed: &mut Passed) -> Option<(u8, usize)> {
             size_of_val(&rights) as u64,
             0,
         ];
+        let args = [CONTROL as u64, &raw mut message as u64, CLOSE_ON_EXEC];
         // SAFETY: the message points to one byte and to as much space as it says, all of it live.
-        let count = unsafe {
-            sys::call(
-                number::RECVMSG,
-                [
-                    CONTROL as u64,
-                    &raw mut message as u64,
-                    CLOSE_ON_EXEC,
-                    0,
-                    0,
-                    0,
-                ],
-            )
-        };
+        let count = unsafe { sys::call(number::RECVMSG, args) };
         if count == EINTR {
             continue;
         }
@@ -317,10 +256,8 @@ fn receive(passed: &mut Passed) -> Option<(u8, usize)> {
             return None;
         }
         let count = ((rights[0] - HEAD) as usize / size_of::<i32>()).min(MOST_PASSED);
-        let mut at = 0;
-        while at < count {
-            passed[at] = (rights[2 + at / 2] >> (32 * (at % 2))) as i32;
-            at += 1;
+        for (at, passed) in passed[..count].iter_mut().enumerate() {
+            *passed = (rights[2 + at / 2] >> (32 * (at % 2))) as i32;
         }
         return Some((kind[0], count));
     }
@@ -328,35 +265,26 @@ fn receive(passed: &mut Passed) -> Option<(u8, usize)> {
 
 /// Makes the three streams the standard ones.
 fn take_streams(streams: [i32; 3]) {
-    let mut standard = 0;
-    while standard < 3 {
+    for (standard, stream) in streams.into_iter().enumerate() {
         // SAFETY: takes no pointers.
-        let code = unsafe {
-            sys::call(
-                number::DUP3,
-                [streams[standard] as u64, standard as u64, 0, 0, 0, 0],
-            )
-        };
+        let code = unsafe { sys::call(number::DUP3, [stream as u64, standard as u64]) };
         if code < 0 {
             fail(1, code);
         }
-        standard += 1;
     }
 }
 
 /// Executes one list of operations; the first failure ends this process.
 fn run(script: SyscallProgram, slots: &mut Slots) {
-    let mut at = 0;
-    while at < script.count {
-        // SAFETY: the block holds `count` operations there.
-        let op = unsafe { *(script.address as *const Op).add(at as usize) };
+    // SAFETY: the block holds `count` operations there.
+    let ops =
+        unsafe { core::slice::from_raw_parts(script.address as *const Op, script.count as usize) };
+    for op in ops {
         let mut args = op.args;
-        let mut argument = 0;
-        while argument < 6 {
-            if op.from & (1 << argument) != 0 {
-                args[argument] = slots[args[argument] as usize % SLOTS] as u64;
+        for (at, arg) in args.iter_mut().enumerate() {
+            if op.from & (1 << at) != 0 {
+                *arg = slots[*arg as usize % SLOTS] as u64;
             }
-            argument += 1;
         }
         let result = match op.call {
             POKE => {
@@ -378,7 +306,6 @@ fn run(script: SyscallProgram, slots: &mut Slots) {
         if op.save != 0 {
             slots[op.save as usize % SLOTS] = result;
         }
-        at += 1;
     }
 }
 
@@ -402,18 +329,11 @@ fn watch(command: i64, signals: i64, deadline: u64) -> Over {
     }
     const READABLE: i16 = 1;
     loop {
-        let mut polls = [
-            Poll {
-                fd: CONTROL,
-                events: READABLE,
-                found: 0,
-            },
-            Poll {
-                fd: signals as i32,
-                events: READABLE,
-                found: 0,
-            },
-        ];
+        let mut polls = [CONTROL, signals as i32].map(|fd| Poll {
+            fd,
+            events: READABLE,
+            found: 0,
+        });
         let left = deadline.saturating_sub(now());
         if left == 0 {
             return Over::Overdue;
@@ -423,7 +343,7 @@ fn watch(command: i64, signals: i64, deadline: u64) -> Over {
         unsafe {
             sys::call(
                 number::PPOLL,
-                [&raw mut polls as u64, 2, &raw mut time as u64, 0, 0, 0],
+                [&raw mut polls as u64, 2, &raw mut time as u64],
             )
         };
         if polls[1].found != 0 {
@@ -432,7 +352,7 @@ fn watch(command: i64, signals: i64, deadline: u64) -> Over {
             unsafe {
                 sys::call(
                     number::READ,
-                    [signals as u64, &raw mut information as u64, 128, 0, 0, 0],
+                    [signals as u64, &raw mut information as u64, 128],
                 )
             };
         }
@@ -444,23 +364,14 @@ fn watch(command: i64, signals: i64, deadline: u64) -> Over {
         if polls[0].found != 0 {
             let mut signal: u32 = 0;
             const DO_NOT_WAIT: u64 = 0x40;
+            let args = [CONTROL as u64, &raw mut signal as u64, 4, DO_NOT_WAIT];
             // SAFETY: the buffer holds four bytes.
-            let count = unsafe {
-                sys::call(
-                    number::RECVFROM,
-                    [CONTROL as u64, &raw mut signal as u64, 4, DO_NOT_WAIT, 0, 0],
-                )
-            };
+            let count = unsafe { sys::call(number::RECVFROM, args) };
             match count {
                 4 => {
                     // SAFETY: takes no pointers. The command is not reaped yet, so the number is
                     // still its own.
-                    unsafe {
-                        sys::call(
-                            number::KILL,
-                            [command as u64, u64::from(signal), 0, 0, 0, 0],
-                        )
-                    };
+                    unsafe { sys::call(number::KILL, [command as u64, signal.into()]) };
                 }
                 -11 | EINTR => {}
                 _ => return Over::Unwanted,
@@ -476,12 +387,7 @@ fn now() -> u64 {
     const MONOTONIC: u64 = 1;
     let mut time = [0_u64; 2];
     // SAFETY: `time` is writable.
-    unsafe {
-        sys::call(
-            number::CLOCK_GETTIME,
-            [MONOTONIC, &raw mut time as u64, 0, 0, 0, 0],
-        )
-    };
+    unsafe { sys::call(number::CLOCK_GETTIME, [MONOTONIC, &raw mut time as u64]) };
     time[0] * SECOND + time[1]
 }
 
@@ -489,7 +395,7 @@ fn now() -> u64 {
 /// left.
 fn is_alone() -> bool {
     // SAFETY: no status is requested.
-    let result = unsafe { sys::call(number::WAIT4, [u64::MAX, 0, NO_HANG | ALL_KINDS, 0, 0, 0]) };
+    let result = unsafe { sys::call(number::WAIT4, [u64::MAX, 0, NO_HANG | ALL_KINDS]) };
     result == ECHILD
 }
 
@@ -507,12 +413,7 @@ enum Reach {
 fn everybody(has_namespace: bool) -> Reach {
     const PERMITTED: i64 = 0;
     // SAFETY: neither takes pointers, and no signal is sent.
-    let parent = unsafe {
-        sys::call(
-            number::KILL,
-            [sys::call(number::GETPPID, [0; 6]) as u64, 0, 0, 0, 0, 0],
-        )
-    };
+    let parent = unsafe { sys::call(number::KILL, [sys::call(number::GETPPID, []) as u64]) };
     if !has_namespace && parent == PERMITTED {
         fail(1, EPERM);
     }
@@ -525,7 +426,7 @@ fn end_all(reach: Reach) {
         match reach {
             Reach::Everybody => {
                 // SAFETY: takes no pointers.
-                unsafe { sys::call(number::KILL, [u64::MAX, SIGKILL, 0, 0, 0, 0]) };
+                unsafe { sys::call(number::KILL, [u64::MAX, SIGKILL]) };
             }
             Reach::Children(list) => kill_children(list),
         }
@@ -543,7 +444,7 @@ fn open_children() -> i64 {
     const CLOSE_ON_EXEC: u64 = 0o2_000_000;
     let path = c"/proc/thread-self/children".as_ptr() as u64;
     // SAFETY: the path ends with null.
-    let list = unsafe { sys::call(number::OPENAT, [HERE, path, CLOSE_ON_EXEC, 0, 0, 0]) };
+    let list = unsafe { sys::call(number::OPENAT, [HERE, path, CLOSE_ON_EXEC]) };
     if list < 0 {
         fail(1, list);
     }
@@ -552,56 +453,39 @@ fn open_children() -> i64 {
 
 fn kill_children(list: i64) {
     let mut text = [0_u8; 4096];
+    let args = [list as u64, &raw mut text as u64, text.len() as u64];
     // SAFETY: the buffer has the given length.
-    let count = unsafe {
-        sys::call(
-            number::PREAD64,
-            [
-                list as u64,
-                &raw mut text as u64,
-                text.len() as u64,
-                0,
-                0,
-                0,
-            ],
-        )
-    };
+    let count = unsafe { sys::call(number::PREAD64, args) };
     if count < 0 {
         // The parent learns of this from the exit; waiting for children that were not killed would
         // hang.
         exit(1);
     }
     let mut pid: u64 = 0;
-    let mut at = 0;
-    while at < text.len() && (at as i64) < count {
-        if text[at] == b' ' {
+    for &byte in text.iter().take(count as usize) {
+        if byte == b' ' {
             // SAFETY: takes no pointers. A child keeps its number until it is reaped.
-            unsafe { sys::call(number::KILL, [pid, SIGKILL, 0, 0, 0, 0]) };
+            unsafe { sys::call(number::KILL, [pid, SIGKILL]) };
             pid = 0;
         } else {
-            pid = pid * 10 + u64::from(text[at] - b'0');
+            pid = pid * 10 + u64::from(byte - b'0');
         }
-        at += 1;
     }
 }
 
 /// Reaps one child.
 fn reap(how: u64) -> Option<(i64, u32)> {
     let mut status: u32 = 0;
+    let args = [u64::MAX, &raw mut status as u64, how | ALL_KINDS];
     // SAFETY: `status` is writable.
-    let pid = unsafe {
-        sys::call(
-            number::WAIT4,
-            [u64::MAX, &raw mut status as u64, how | ALL_KINDS, 0, 0, 0],
-        )
-    };
+    let pid = unsafe { sys::call(number::WAIT4, args) };
     if pid > 0 { Some((pid, status)) } else { None }
 }
 
 fn wait_for(child: i64) {
     loop {
         // SAFETY: no status is requested.
-        let result = unsafe { sys::call(number::WAIT4, [child as u64, 0, ALL_KINDS, 0, 0, 0]) };
+        let result = unsafe { sys::call(number::WAIT4, [child as u64, 0, ALL_KINDS]) };
         if result == child || result == ECHILD {
             return;
         }
@@ -612,22 +496,17 @@ fn wait_for(child: i64) {
 fn catch_children() -> i64 {
     let mask: u64 = 1 << (SIGCHLD - 1);
     const CLOSE_ON_EXEC: u64 = 0o2_000_000;
+    let set = &raw const mask as u64;
     // SAFETY: the mask has the given length.
     unsafe {
-        sys::call(
-            number::RT_SIGPROCMASK,
-            [0, &raw const mask as u64, 0, 8, 0, 0],
-        );
-        sys::call(
-            number::SIGNALFD4,
-            [u64::MAX, &raw const mask as u64, 8, CLOSE_ON_EXEC, 0, 0],
-        )
+        sys::call(number::RT_SIGPROCMASK, [0, set, 0, 8]);
+        sys::call(number::SIGNALFD4, [u64::MAX, set, 8, CLOSE_ON_EXEC])
     }
 }
 
 fn fork() -> i64 {
     // SAFETY: like `fork`: a copy of this process continues here with memory of its own.
-    let child = unsafe { sys::call(number::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) };
+    let child = unsafe { sys::call(number::CLONE, [SIGCHLD]) };
     if child < 0 {
         fail(OWN_PROCESS, child);
     }
@@ -637,45 +516,33 @@ fn fork() -> i64 {
 /// Closes the descriptors from `first` to `last`.
 fn close(first: i32, last: i32) {
     // SAFETY: takes no pointers; nothing here uses the descriptors any more.
-    unsafe {
-        sys::call(
-            number::CLOSE_RANGE,
-            [first as u64, last as u32 as u64, 0, 0, 0, 0],
-        )
-    };
+    unsafe { sys::call(number::CLOSE_RANGE, [first as u64, last as u32 as u64]) };
 }
 
-fn say(words: &[HelperReport]) {
+fn report(kind: u32, first: u32, second: u32) -> HelperReport {
+    HelperReport {
+        kind,
+        first,
+        second,
+    }
+}
+
+fn say(reports: &[HelperReport]) {
+    let (start, bytes) = (reports.as_ptr() as u64, size_of_val(reports) as u64);
     // SAFETY: the reports have the given length. A harness that is gone does not read them, which
     // does not matter.
-    unsafe {
-        sys::call(
-            number::WRITE,
-            [
-                STATUS as u64,
-                words.as_ptr() as u64,
-                size_of_val(words) as u64,
-                0,
-                0,
-                0,
-            ],
-        )
-    };
+    unsafe { sys::call(number::WRITE, [STATUS as u64, start, bytes]) };
 }
 
 fn fail(step: u32, code: i64) -> ! {
-    say(&[HelperReport {
-        kind: FAILED,
-        first: step,
-        second: (-code) as u32,
-    }]);
+    say(&[report(FAILED, step, (-code) as u32)]);
     exit(1)
 }
 
 fn exit(code: u64) -> ! {
     loop {
         // SAFETY: ends the process.
-        unsafe { sys::call(number::EXIT_GROUP, [code, 0, 0, 0, 0, 0]) };
+        unsafe { sys::call(number::EXIT_GROUP, [code]) };
     }
 }
 

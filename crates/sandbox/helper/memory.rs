@@ -4,12 +4,10 @@
 /// As in C.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memset(to: *mut u8, value: i32, count: usize) -> *mut u8 {
-    let mut at = 0;
-    while at < count {
+    for at in 0..count {
         // SAFETY: within the caller's memory. Volatile, so that the compiler does not turn the loop
         // into a call of this very function.
         unsafe { to.add(at).write_volatile(value as u8) };
-        at += 1;
     }
     to
 }
@@ -18,12 +16,10 @@ unsafe extern "C" fn memset(to: *mut u8, value: i32, count: usize) -> *mut u8 {
 /// As in C.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, count: usize) -> *mut u8 {
-    let mut at = 0;
-    while at < count {
+    for at in 0..count {
         // SAFETY: within the caller's memory. Volatile, so that the compiler does not turn the loop
         // into a call of this very function.
         unsafe { to.add(at).write_volatile(*from.add(at)) };
-        at += 1;
     }
     to
 }
@@ -36,9 +32,7 @@ unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, count: usize) -> *mut
         // SAFETY: copying upwards is right if the target is below its source.
         return unsafe { memcpy(to, from, count) };
     }
-    let mut at = count;
-    while at > 0 {
-        at -= 1;
+    for at in (0..count).rev() {
         // SAFETY: within the caller's memory. Volatile, so that the compiler does not turn the loop
         // into a call of this very function.
         unsafe { to.add(at).write_volatile(*from.add(at)) };
@@ -50,15 +44,13 @@ unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, count: usize) -> *mut
 /// As in C.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcmp(one: *const u8, other: *const u8, count: usize) -> i32 {
-    let mut at = 0;
-    while at < count {
+    for at in 0..count {
         // SAFETY: within the caller's memory. Volatile, so that the compiler does not turn the loop
         // into a call of this very function.
         let (a, b) = unsafe { (one.add(at).read_volatile(), other.add(at).read_volatile()) };
         if a != b {
             return i32::from(a) - i32::from(b);
         }
-        at += 1;
     }
     0
 }

@@ -58,12 +58,18 @@ pub(crate) mod number {
     pub(crate) const GETCPU: u32 = 168;
 }
 
-/// Makes one system call.
+/// Makes one system call; arguments that are not given are zero.
 ///
 /// # Safety
 ///
 /// The pointers among the arguments must point to what the call expects.
-pub(crate) unsafe fn call(number: u32, a: [u64; 6]) -> i64 {
+#[inline(always)]
+pub(crate) unsafe fn call<const N: usize>(number: u32, arguments: [u64; N]) -> i64 {
+    let (mut a, mut at) = ([0; 6], 0);
+    while at < N {
+        a[at] = arguments[at];
+        at += 1;
+    }
     let result: i64;
     // SAFETY: the kernel's calling convention; it changes only what is named here and what the
     // pointers point to, which the caller promised.
@@ -157,20 +163,15 @@ pub(crate) fn begin_elsewhere(pid: i64, all: &[u64]) {
     const BITS: usize = 64;
     let (mut others, mut here) = ([0_u64; WORDS], 0_u32);
     // SAFETY: `here` is writable.
-    unsafe { call(number::GETCPU, [&raw mut here as u64, 0, 0, 0, 0, 0]) };
+    unsafe { call(number::GETCPU, [&raw mut here as u64]) };
     let (word, bit) = (here as usize / BITS, here as usize % BITS);
-    let (mut at, mut is_one) = (0, false);
-    while at < all.len() && at < WORDS {
-        others[at] = if at == word {
-            all[at] & !(1 << bit)
-        } else {
-            all[at]
-        };
-        is_one |= others[at] != 0;
-        at += 1;
+    let count = all.len().min(WORDS);
+    others[..count].copy_from_slice(&all[..count]);
+    if word < count {
+        others[word] &= !(1 << bit);
     }
     // If there is no other processor, the kernel refuses the first call, and nothing changes.
-    if is_one && keep_to(pid, &others[..at]) >= 0 {
+    if keep_to(pid, &others[..count]) >= 0 {
         keep_to(pid, all);
     }
 }
@@ -180,16 +181,7 @@ pub(crate) fn begin_elsewhere(pid: i64, all: &[u64]) {
 pub(crate) fn keep_to(pid: i64, set: &[u64]) -> i64 {
     // SAFETY: the set has the given length, and is only read.
     unsafe {
-        call(
-            number::SCHED_SETAFFINITY,
-            [
-                pid as u64,
-                8 * set.len() as u64,
-                set.as_ptr() as u64,
-                0,
-                0,
-                0,
-            ],
-        )
+        let (bytes, start) = (8 * set.len() as u64, set.as_ptr() as u64);
+        call(number::SCHED_SETAFFINITY, [pid as u64, bytes, start])
     }
 }

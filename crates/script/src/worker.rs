@@ -1,6 +1,6 @@
 //! The worker's side of the channel: it serves one request at a time until the harness hangs up.
 
-use crate::evaluate::{BuiltinTable, Channel, ScriptGlobals, Scripts};
+use crate::evaluate::{BuiltinTable, FrameChannel, LoadedScripts, ScriptGlobals};
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read, Write};
 use std::panic;
@@ -46,7 +46,7 @@ fn is_about_memory(message: Option<&str>) -> bool {
 
 fn serve(names: ScriptGlobals, channel: process::Channel, table: BuiltinTable, check: CheckFn) {
     let stream = Rc::new(FrameStream::new(channel));
-    let mut scripts = Scripts::new(names, Rc::clone(&stream) as Rc<dyn Channel>);
+    let mut scripts = LoadedScripts::new(names, Rc::clone(&stream) as Rc<dyn FrameChannel>);
     reply(&stream, Response::Ready.encode());
     loop {
         let frame = stream.receive();
@@ -135,7 +135,7 @@ impl FrameStream {
     }
 }
 
-impl Channel for FrameStream {
+impl FrameChannel for FrameStream {
     fn send(&self, frame: &[u8]) {
         let mut out = self.out.borrow_mut();
         out.clear();

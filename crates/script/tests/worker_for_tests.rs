@@ -1,4 +1,4 @@
-//! The worker that the tests of this crate start: with their own built-ins, or with the real ones.
+//! The worker that the tests of this crate start, with test built-ins or the real ones.
 
 #![expect(
     clippy::disallowed_methods,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
-use tool_harness::effect::Effects;
+use tool_harness::Effects;
 use tool_harness::middleware::{Decision, Judged, Middleware, Step};
 use tool_harness::tool::function;
 use tool_harness::{EngineBuilder, ToolError, ToolRequest, ToolRuntime, ToolSpec, TypedTool};

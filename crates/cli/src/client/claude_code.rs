@@ -2,9 +2,9 @@
 //!
 //! Hooks: <https://code.claude.com/docs/en/hooks>.
 
-use super::{Amendment, CallPhase, ClientSpec, HookProtocol};
+use super::{Amendment, CallPhase, ClientSpec, HookProtocol, deny, hook_output};
 use crate::exit::UsageError;
-use crate::install::{ConfigFile, InstallContext, Scope, Syntax};
+use crate::install::{ConfigFile, InstallContext, InstallScope};
 use serde_json::{Map, Value, json};
 
 pub(super) const SPEC: ClientSpec = ClientSpec {
@@ -12,7 +12,7 @@ pub(super) const SPEC: ClientSpec = ClientSpec {
     title: "Claude Code",
     help: "Anthropic's Claude Code",
     start: "claude",
-    scopes: &[Scope::Project, Scope::User],
+    scopes: &[InstallScope::Project, InstallScope::User],
     files,
     then: &[
         "start a new session: Claude Code reads hooks when it starts, and asks once about a project's MCP server",
@@ -71,17 +71,17 @@ fn files(context: &InstallContext<'_>) -> Result<Vec<ConfigFile>, UsageError> {
     let named = (context.environment)("CLAUDE_CONFIG_DIR").is_some();
     let folder = context.folder("CLAUDE_CONFIG_DIR", ".claude");
     let (servers, settings, root) = match context.scope {
-        Scope::Project => (
+        InstallScope::Project => (
             context.project.join(".mcp.json"),
             context.project.join(".claude/settings.json"),
             context.project,
         ),
-        Scope::User if named => (
+        InstallScope::User if named => (
             folder.join(".claude.json"),
             folder.join("settings.json"),
             folder.as_path(),
         ),
-        Scope::User => (
+        InstallScope::User => (
             context.home.join(".claude.json"),
             folder.join("settings.json"),
             context.home,
@@ -90,54 +90,32 @@ fn files(context: &InstallContext<'_>) -> Result<Vec<ConfigFile>, UsageError> {
     let mut server = context.server("mcpServers")?;
     server.value["type"] = json!("stdio");
     Ok(vec![
-        ConfigFile {
-            path: servers,
-            root: root.to_owned(),
-            syntax: Syntax::Json,
-            entries: vec![server],
-        },
-        ConfigFile {
-            path: settings,
-            root: root.to_owned(),
-            syntax: Syntax::Json,
-            entries: context.hooks(SPEC.name, EVENTS),
-        },
+        ConfigFile::json(servers, root, vec![server]),
+        ConfigFile::json(settings, root, context.hooks(SPEC.name, EVENTS)),
     ])
-}
-
-fn deny(reason: &str) -> Value {
-    specific(json!({
-        "hookEventName": "PreToolUse",
-        "permissionDecision": "deny",
-        "permissionDecisionReason": reason,
-    }))
 }
 
 /// Without a decision, so that the client's own permissions still apply.
 fn rewrite(input: Map<String, Value>) -> Value {
-    specific(json!({"hookEventName": "PreToolUse", "updatedInput": input}))
+    hook_output(json!({"hookEventName": "PreToolUse", "updatedInput": input}))
 }
 
-/// After a failure the client accepts only additional text, and a result without a place for text
-/// is followed by it.
+/// After a failure the client accepts only additional text. A result that cannot hold the text gets
+/// it appended.
 fn amend(new: Amendment<'_>) -> Value {
     match (new.phase, new.response) {
-        (CallPhase::Failed, _) => {
-            specific(json!({"hookEventName": "PostToolUseFailure", "additionalContext": new.text}))
-        }
+        (CallPhase::Failed, _) => hook_output(
+            json!({"hookEventName": "PostToolUseFailure", "additionalContext": new.text}),
+        ),
         (_, None) => json!({"decision": "block", "reason": new.text}),
         // Older versions replace only the results of MCP tools, under another name.
-        (_, Some(response)) if new.tool.starts_with("mcp__") => specific(json!({
+        (_, Some(response)) if new.tool.starts_with("mcp__") => hook_output(json!({
             "hookEventName": "PostToolUse",
             "updatedToolOutput": response,
             "updatedMCPToolOutput": response,
         })),
         (_, Some(response)) => {
-            specific(json!({"hookEventName": "PostToolUse", "updatedToolOutput": response}))
+            hook_output(json!({"hookEventName": "PostToolUse", "updatedToolOutput": response}))
         }
     }
-}
-
-fn specific(output: Value) -> Value {
-    json!({ "hookSpecificOutput": output })
 }

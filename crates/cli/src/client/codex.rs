@@ -3,11 +3,11 @@
 //! Hooks: <https://developers.openai.com/codex/hooks>. Codex ignores an answer with anything in it
 //! that it does not know, and then runs the call: write only what it accepts.
 
-use super::{CallPhase, ClientSpec, HookProtocol};
+use super::{CallPhase, ClientSpec, HookProtocol, deny, hook_output};
 use crate::exit::UsageError;
-use crate::install::{ConfigFile, InstallContext, Scope, Syntax};
+use crate::install::{ConfigFile, ConfigSyntax, InstallContext, InstallScope};
 use serde_json::{Map, Value, json};
-use tool_harness::call::Door;
+use tool_harness::Door;
 use tool_harness::client::inline;
 use tool_harness::{Arguments, Call, Client};
 
@@ -16,7 +16,7 @@ pub(super) const SPEC: ClientSpec = ClientSpec {
     title: "Codex",
     help: "OpenAI's Codex",
     start: "codex",
-    scopes: &[Scope::Project, Scope::User],
+    scopes: &[InstallScope::Project, InstallScope::User],
     files,
     then: &[
         "in Codex, trust the project when asked, then open `/hooks` and trust the two hooks: until then Codex silently skips them",
@@ -25,16 +25,10 @@ pub(super) const SPEC: ClientSpec = ClientSpec {
         events: EVENTS,
         other_events: OTHER_EVENTS,
         started_in: None,
-        deny: |reason| {
-            specific(json!({
-                "hookEventName": "PreToolUse",
-                "permissionDecision": "deny",
-                "permissionDecisionReason": reason,
-            }))
-        },
+        deny,
         // Codex accepts new arguments only with `allow`, which approves nothing there.
         rewrite: |input| {
-            specific(json!({
+            hook_output(json!({
                 "hookEventName": "PreToolUse",
                 "permissionDecision": "allow",
                 "updatedInput": input,
@@ -66,23 +60,22 @@ const OTHER_EVENTS: &[&str] = &[
 
 fn files(context: &InstallContext<'_>) -> Result<Vec<ConfigFile>, UsageError> {
     let folder = match context.scope {
-        Scope::Project => context.project.join(".codex"),
-        Scope::User => context.folder("CODEX_HOME", ".codex"),
+        InstallScope::Project => context.project.join(".codex"),
+        InstallScope::User => context.folder("CODEX_HOME", ".codex"),
     };
     let root = context.root_of(&folder);
     Ok(vec![
         ConfigFile {
             path: folder.join("config.toml"),
             root: root.clone(),
-            syntax: Syntax::Toml,
+            syntax: ConfigSyntax::Toml,
             entries: vec![context.server("mcp_servers")?],
         },
-        ConfigFile {
-            path: folder.join("hooks.json"),
-            root,
-            syntax: Syntax::Json,
-            entries: context.hooks(SPEC.name, EVENTS),
-        },
+        ConfigFile::json(
+            folder.join("hooks.json"),
+            &root,
+            context.hooks(SPEC.name, EVENTS),
+        ),
     ])
 }
 
@@ -91,28 +84,16 @@ fn inline_patch(call: &Call, caller: &Client) -> Option<(Call, Client)> {
     let Arguments::Value(Value::Object(input)) = &call.arguments else {
         return None;
     };
-    let text = |value: &Value| match value {
-        Value::Array(words) => words
-            .iter()
-            .rev()
-            .find_map(Value::as_str)
-            .map(str::to_owned),
-        value => value.as_str().map(str::to_owned),
+    let command = match input.get("command").or_else(|| input.get("cmd"))? {
+        Value::Array(words) => words.iter().rev().find_map(Value::as_str)?,
+        value => value.as_str()?,
     };
-    let command = ["command", "cmd"]
-        .iter()
-        .find_map(|key| input.get(*key))
-        .and_then(text)?;
-    let found = inline(&command).filter(|_| call.tool != "apply_patch")?;
+    let found = inline(command).filter(|_| call.tool != "apply_patch")?;
     let patch = Map::from_iter([("command".to_owned(), json!(found.patch))]);
     let mut caller = caller.clone();
     caller.cwd.extend(found.folder);
-    let mut patch =
-        Call::new("apply_patch", Arguments::Value(Value::Object(patch))).door(Door::Hook);
-    (patch.id, patch.session_id) = (format!("{}/patch", call.id).into(), call.session_id.clone());
+    let patch = Call::new("apply_patch", Arguments::Value(Value::Object(patch)));
+    let mut patch = patch.door(Door::Hook).part_of(call);
+    patch.id = format!("{}/patch", call.id).into();
     Some((patch, caller))
-}
-
-fn specific(output: Value) -> Value {
-    json!({ "hookSpecificOutput": output })
 }

@@ -1,7 +1,7 @@
 //! Goose: extensions in the user's `config.yaml`. It has no configuration of a project.
 
 use super::ClientSpec;
-use crate::install::{ConfigEntry, ConfigFile, NAME, Scope, Slot, Syntax};
+use crate::install::{ConfigEntry, ConfigFile, ConfigSyntax, EntrySlot, InstallScope, NAME};
 use serde_json::json;
 
 pub(super) const SPEC: ClientSpec = ClientSpec {
@@ -9,7 +9,7 @@ pub(super) const SPEC: ClientSpec = ClientSpec {
     title: "Goose",
     help: "Goose",
     start: "goose",
-    scopes: &[Scope::User],
+    scopes: &[InstallScope::User],
     files: |context| {
         let folder = context.folder("XDG_CONFIG_HOME", ".config").join("goose");
         let value = json!({
@@ -26,10 +26,10 @@ pub(super) const SPEC: ClientSpec = ClientSpec {
         Ok(vec![ConfigFile {
             root: context.root_of(&folder),
             path: folder.join("config.yaml"),
-            syntax: Syntax::Yaml,
+            syntax: ConfigSyntax::Yaml,
             entries: vec![ConfigEntry {
                 path: vec!["extensions"],
-                slot: Slot::Member,
+                slot: EntrySlot::Member,
                 value,
             }],
         }])

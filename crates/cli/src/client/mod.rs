@@ -1,4 +1,4 @@
-//! The clients harness works with. One file per client holds all that the program knows of it; the
+//! The clients harness works with. One file per client holds all that the program knows about it; the
 //! command line, `harness install` and `harness hook` derive from this list.
 //!
 //! A client whose own tools are judged also has a map of those tools in `tool_harness::native`.
@@ -11,9 +11,9 @@ mod goose;
 mod vscode;
 
 use crate::exit::UsageError;
-use crate::install::{ConfigFile, InstallContext, Scope};
+use crate::install::{ConfigFile, InstallContext, InstallScope};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tool_harness::{Call, Client};
 
 /// Every client, in the order the help lists them.
@@ -26,7 +26,7 @@ pub(crate) const CLIENTS: [&ClientSpec; 6] = [
     &gemini::SPEC,
 ];
 
-/// What harness knows of a client.
+/// What harness knows about a client.
 pub(crate) struct ClientSpec {
     /// Its name on the command line.
     pub(crate) name: &'static str,
@@ -37,7 +37,7 @@ pub(crate) struct ClientSpec {
     /// The command that starts it.
     pub(crate) start: &'static str,
     /// Where it can be configured; the first one is the default.
-    pub(crate) scopes: &'static [Scope],
+    pub(crate) scopes: &'static [InstallScope],
     /// The files that `harness install` changes.
     pub(crate) files: fn(&InstallContext<'_>) -> Result<Vec<ConfigFile>, UsageError>,
     /// What a person has to do in the client after an installation.
@@ -61,7 +61,7 @@ pub(crate) struct HookProtocol {
     pub(crate) rewrite: fn(Map<String, Value>) -> Value,
     /// The answer that gives the model another result.
     pub(crate) amend: fn(Amendment<'_>) -> Value,
-    /// A call that the client makes itself of a part of this one, which is judged as well.
+    /// A call that the client makes itself from a part of this one; harness judges it as well.
     pub(crate) inner_call: fn(&Call, &Client) -> Option<(Call, Client)>,
 }
 
@@ -83,6 +83,19 @@ pub(crate) struct Amendment<'a> {
     pub(crate) text: &'a str,
     /// The new result in the client's own form, where that form can hold the text.
     pub(crate) response: Option<Value>,
+}
+
+/// The answer of a hook that stops a call, in the form that Claude Code and Codex share.
+fn deny(reason: &str) -> Value {
+    hook_output(json!({
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": reason,
+    }))
+}
+
+fn hook_output(output: Value) -> Value {
+    json!({ "hookSpecificOutput": output })
 }
 
 impl ClientSpec {
@@ -113,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_clients_with_hooks_are_those_with_a_map_of_their_tools() {
+    fn every_client_with_hooks_has_a_map_of_its_tools() {
         let with_hooks = CLIENTS.iter().filter(|client| client.hooks.is_some());
         let names: Vec<&str> = with_hooks.map(|client| client.name).collect();
         assert_eq!(names, tool_harness::native::CLIENTS);

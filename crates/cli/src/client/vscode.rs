@@ -1,7 +1,7 @@
 //! Visual Studio Code: servers in `.vscode/mcp.json`, or in `mcp.json` of the user's profile.
 
 use super::ClientSpec;
-use crate::install::{ConfigFile, Scope, Syntax};
+use crate::install::{ConfigFile, InstallScope};
 use serde_json::json;
 
 /// Where programs keep a user's settings.
@@ -16,22 +16,22 @@ pub(super) const SPEC: ClientSpec = ClientSpec {
     title: "VS Code",
     help: "Visual Studio Code",
     start: "code .",
-    scopes: &[Scope::Project, Scope::User],
+    scopes: &[InstallScope::Project, InstallScope::User],
     files: |context| {
         let folder = match context.scope {
-            Scope::Project => context.project.join(".vscode"),
-            Scope::User => context
+            InstallScope::Project => context.project.join(".vscode"),
+            InstallScope::User => context
                 .folder("XDG_CONFIG_HOME", SETTINGS)
                 .join("Code/User"),
         };
         let mut server = context.server("servers")?;
         server.value["type"] = json!("stdio");
-        Ok(vec![ConfigFile {
-            root: context.root_of(&folder),
-            path: folder.join("mcp.json"),
-            syntax: Syntax::Json,
-            entries: vec![server],
-        }])
+        let root = context.root_of(&folder);
+        Ok(vec![ConfigFile::json(
+            folder.join("mcp.json"),
+            &root,
+            vec![server],
+        )])
     },
     then: &[
         "open `.vscode/mcp.json` or the user's `mcp.json` in VS Code and start the server; VS Code asks once whether to trust it",

@@ -4,7 +4,7 @@ use crate::arguments::CallArguments;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::{self, LogLine, Output, TypedCall, paint, plain, style};
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use clap::Args;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -32,7 +32,11 @@ pub(crate) struct CallArgs {
 }
 
 impl CallArgs {
-    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) async fn run(
+        self,
+        project: &ProjectArgs,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
         let engine = match (self.events, self.json) {
             (true, _) => project.open_with(Arc::new(EventPrinter)).await?,
             (false, true) => project.open().await?,
@@ -46,27 +50,22 @@ impl CallArgs {
         call.timeout = self.timeout_ms.map(Duration::from_millis);
         call.cancel = interrupt::cancelled_by_signals().into();
         let result = engine.call(call).await;
-        // The log comes before the result, but a reader who is slow does not hold the result up.
+        // The log comes before the result, but a slow reader does not delay the result.
         engine.flush(FLUSH_TIMEOUT).await;
         if self.json {
             output.json(&result.to_json())?;
         } else if let Some(refusal) = &result.error {
             // A script's error value may say more than its message.
-            if let Some(value) = result
-                .value
-                .as_ref()
-                .filter(|value| value.as_object().is_some_and(|map| map.len() > 1))
+            if let Some(value) = &result.value
+                && value.as_object().is_some_and(|map| map.len() > 1)
             {
                 output.say(&plain(&value.to_string()))?;
             }
-            let arguments = engine.redactor().text(&self.arguments.words()).into_owned();
-            output.say(&output::refusal(
-                refusal,
-                &TypedCall {
-                    tool: self.tool,
-                    arguments,
-                },
-            ))?;
+            let typed = TypedCall {
+                arguments: engine.redactor().text(&self.arguments.words()).into_owned(),
+                tool: self.tool,
+            };
+            output.say(&output::refusal(refusal, &typed))?;
         } else {
             output.print(&output::result(&result))?;
             for artifact in &result.artifacts {
@@ -74,20 +73,13 @@ impl CallArgs {
                     .blob_file(artifact)
                     .map(|file| format!(" in {}", file.display()))
                     .unwrap_or_default();
-                output.say(&paint(
-                    style::QUIET,
-                    &format!("kept: {} bytes as {}{place}", artifact.bytes, artifact.id),
-                ))?;
+                let line = format!("kept: {} bytes as {}{place}", artifact.bytes, artifact.id);
+                output.say(&paint(style::QUIET, &line))?;
             }
             let word = if result.is_error { "failed" } else { "done" };
-            output.say(&paint(
-                style::QUIET,
-                &format!(
-                    "{}: {word} in {:.1} ms",
-                    result.name,
-                    result.elapsed.as_secs_f64() * 1000.0
-                ),
-            ))?;
+            let elapsed = result.elapsed.as_secs_f64() * 1000.0;
+            let line = format!("{}: {word} in {elapsed:.1} ms", result.name);
+            output.say(&paint(style::QUIET, &line))?;
         }
         Ok(Exit::from(&result))
     }
@@ -113,7 +105,8 @@ struct ToolLogPrinter(String);
 impl Sink for ToolLogPrinter {
     fn record(&self, event: &EventRef<'_>) {
         if let Some(line) = LogLine::of(event).filter(|line| line.source == self.0) {
-            let _ = writeln!(io::stderr().lock(), "{}: {}", line.level, line.message);
+            let level = line.level.word();
+            let _ = writeln!(io::stderr().lock(), "{level}: {}", line.message);
         }
     }
 

@@ -2,51 +2,35 @@
 
 use crate::exit::Exit;
 use crate::interrupt;
+use crate::lock;
 use crate::open;
 use crate::output::{self, Output, indented, paint, plain, quoted, style};
+use crate::scaffold::{create, template};
 use clap::Args;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
-use tool_harness::call::{Arguments, Call, Door};
+use tool_harness::Code;
+use tool_harness::Stage;
+use tool_harness::ToolResult;
 use tool_harness::engine::Engine;
-use tool_harness::event::{Delivery, Event, EventRef, Sink};
-use tool_harness::refusal::Code;
-use tool_harness::result::ToolResult;
-use tool_harness::stage::Stage;
+use tool_harness::event::{Delivery, Event, EventKind, EventRef, Sink};
+use tool_harness::{Arguments, Call, Door};
 
 #[derive(Args)]
 pub(crate) struct DemoArgs {}
 
 /// The built-in project.
 const FILES: [(&str, &str); 6] = [
-    (
-        ".harness/tools/count_words.md",
-        include_str!("../template/demo/count_words.md"),
-    ),
-    (
-        ".harness/tools/save_note.md",
-        include_str!("../template/demo/save_note.md"),
-    ),
-    (
-        ".harness/tools/read_note.md",
-        include_str!("../template/demo/read_note.md"),
-    ),
-    (
-        ".harness/tools/fill_memory.md",
-        include_str!("../template/demo/fill_memory.md"),
-    ),
-    (
-        ".harness/hooks/no_passwords.md",
-        include_str!("../template/demo/no_passwords.md"),
-    ),
-    (
-        ".harness/hooks/tidy_names.md",
-        include_str!("../template/demo/tidy_names.md"),
-    ),
+    template!(".harness/tools/count_words.md", "demo/count_words.md"),
+    template!(".harness/tools/save_note.md", "demo/save_note.md"),
+    template!(".harness/tools/read_note.md", "demo/read_note.md"),
+    template!(".harness/tools/fill_memory.md", "demo/fill_memory.md"),
+    template!(".harness/hooks/no_passwords.md", "demo/no_passwords.md"),
+    template!(".harness/hooks/tidy_names.md", "demo/tidy_names.md"),
 ];
 
 /// The content of a file beside the workspace, which no tool may read.
@@ -123,24 +107,17 @@ impl DemoArgs {
         let project = scratch.path().join("project");
         set_stage(&project)?;
         let events = Arc::new(EventBuffer::default());
-        let engine = open::load(&project, Some(Arc::clone(&events) as Arc<dyn Sink>)).await?;
-        output.print(&format!(
-            "A project with {} and {}, in a temporary folder.",
-            output::count(4, "tool"),
-            output::count(2, "hook")
-        ))?;
+        let engine = open::load(open::builder(&project).sink(Arc::clone(&events) as _)).await?;
+        output.print("A project with 4 tools and 2 hooks, in a temporary folder.")?;
         let scenes = scenes();
         let cancel = interrupt::cancelled_by_signals();
         let mut as_expected = 0;
         for (number, scene) in (1..).zip(&scenes) {
-            output.print(&format!(
-                "\n{}",
-                paint(style::STRONG, &format!("{number}. {}", scene.title))
-            ))?;
+            let title = format!("{number}. {}", scene.title);
+            output.print(&format!("\n{}", paint(style::STRONG, &title)))?;
             as_expected += usize::from(play(&engine, &events, scene, &cancel, output).await?);
             if cancel.is_cancelled() {
-                output.say("stopped before the end")?;
-                return Ok(Exit::Stopped);
+                return interrupt::stopped(output);
             }
         }
         let served = format!(
@@ -148,28 +125,27 @@ impl DemoArgs {
             std::process::id(),
             scenes.len()
         );
-        if as_expected == scenes.len() {
-            output.print(&format!(
-                "\n{} {served}, and is still here; `harness new DIR` starts a project of your own",
-                paint(style::GOOD, "✓")
-            ))?;
-            Ok(Exit::Done)
+        let wrong = scenes.len() - as_expected;
+        let (mark, end) = if wrong == 0 {
+            let next = "`harness new DIR` starts a project of your own";
+            (
+                paint(style::GOOD, "✓"),
+                format!(", and is still here; {next}"),
+            )
         } else {
-            let wrong = scenes.len() - as_expected;
-            output.print(&format!(
-                "\n{} {served}; {wrong} did not end as expected",
-                paint(style::BAD, "✗")
-            ))?;
-            Ok(Exit::Failed)
-        }
+            (
+                paint(style::BAD, "✗"),
+                format!("; {wrong} did not end as expected"),
+            )
+        };
+        output.print(&format!("\n{mark} {served}{end}"))?;
+        Ok(Exit::failed_if(wrong > 0))
     }
 }
 
 fn set_stage(project: &Path) -> std::io::Result<()> {
     for (path, text) in FILES {
-        let target = project.join(path);
-        target.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::write(target, text)?;
+        create(&project.join(path), text)?;
     }
     project.parent().map_or(Ok(()), |outside| {
         fs::write(outside.join("secret.txt"), CANARY)
@@ -184,23 +160,14 @@ async fn play(
     cancel: &CancellationToken,
     output: &mut Output,
 ) -> anyhow::Result<bool> {
-    output.print(&format!(
-        "   {}",
-        paint(style::NAME, &command_line(scene.tool, &scene.args))
-    ))?;
+    let command = command_line(scene.tool, &scene.args);
+    output.print(&format!("   {}", paint(style::NAME, &command)))?;
     let mut call = Call::new(scene.tool, Arguments::Value(scene.args.clone())).door(Door::Cli);
     call.cancel = cancel.clone().into();
     let result = engine.call(call).await;
-    let events = events.take();
     output.print(&format!("   {}", stages(&result)))?;
-    for event in events
-        .iter()
-        .filter(|event| event.name == "hook.decided" || event.name == "file.denied")
-    {
-        output.print(&format!(
-            "   {}",
-            paint(style::QUIET, &plain(&decision(event)))
-        ))?;
+    for decision in events.take().iter().filter_map(decision) {
+        output.print(&format!("   {}", paint(style::QUIET, &plain(&decision))))?;
     }
     match &result.error {
         Some(refusal) => output.print(&format!(
@@ -258,23 +225,24 @@ fn stages(result: &ToolResult) -> String {
     marked.collect::<Vec<_>>().join("  ")
 }
 
-fn decision(event: &Event) -> String {
-    let text = |key: &str| {
-        event
-            .fields
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    if event.name == "file.denied" {
-        return format!("{} refused: {}", text("builtin"), text("message"));
+/// What decided about the call, if the event says that.
+fn decision(event: &Event) -> Option<String> {
+    match &event.kind {
+        EventKind::FileDenied {
+            builtin, message, ..
+        } => Some(format!("{builtin} refused: {message}")),
+        EventKind::HookDecided {
+            hook,
+            action,
+            reason,
+            ..
+        } => {
+            let colon = if reason.is_empty() { "" } else { ": " };
+            let action = action.word();
+            Some(format!("hook {hook} decided {action}{colon}{reason}"))
+        }
+        _ => None,
     }
-    let reason = if text("reason").is_empty() {
-        String::new()
-    } else {
-        format!(": {}", text("reason"))
-    };
-    format!("hook {} decided {}{reason}", text("hook"), text("action"))
 }
 
 /// Collects events.
@@ -283,16 +251,13 @@ struct EventBuffer(Mutex<Vec<Event>>);
 
 impl EventBuffer {
     fn take(&self) -> Vec<Event> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.0))
     }
 }
 
 impl Sink for EventBuffer {
     fn record(&self, event: &EventRef<'_>) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(event.to_event());
+        lock(&self.0).push(event.to_event());
     }
 
     fn delivery(&self) -> Delivery {

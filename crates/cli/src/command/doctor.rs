@@ -1,14 +1,14 @@
 //! `harness doctor`: what this machine can contain, and what would make it better.
 
 use crate::exit::Exit;
-use crate::output::{Output, paint, style};
-use crate::project::Project;
+use crate::output::{Output, error_count, paint, style};
+use crate::project::ProjectArgs;
 use clap::Args;
 use serde_json::{Value, json};
 use tool_harness::containment::Containment;
-use tool_harness::diagnostic::Severity;
 use tool_harness::outside::Machine;
 use tool_harness::plan::{plan_lines, plan_to_json};
+use tool_harness_sandbox::plan::Plan;
 use tool_harness_sandbox::process::Sandbox;
 use tool_harness_sandbox::tier::{LayerReport, SandboxReport, Tier};
 
@@ -23,7 +23,11 @@ pub(crate) struct DoctorArgs {
 }
 
 impl DoctorArgs {
-    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) async fn run(
+        self,
+        project: &ProjectArgs,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
         let machine = Machine::default();
         let sandbox = machine.sandbox(Containment::On);
         let scripts = tool_harness::worker::try_start().await;
@@ -36,34 +40,32 @@ impl DoctorArgs {
                 "meaning": meaning(report),
                 "layers": layers,
                 "scripts": match &scripts { Ok(()) => json!({"works": true}), Err(problem) => json!({"works": false, "detail": problem}) },
-                "project": project.document(),
+                "project": match &project { Ok(project) => project.document(), Err(why) => json!({"found": false, "detail": why}) },
                 "notes": [CLIENT_TIMEOUT],
             }))?;
         } else {
             output.print(&lines(sandbox, &scripts, &project).join("\n"))?;
         }
-        Ok(
-            if sandbox.tier() == Tier::None || scripts.is_err() || project.is_broken() {
-                Exit::Failed
-            } else {
-                Exit::Done
-            },
-        )
+        let broken = project.is_ok_and(|it| it.errors > 0 || it.stopped.is_some());
+        let failed = sandbox.tier() == Tier::None || scripts.is_err() || broken;
+        Ok(Exit::failed_if(failed))
     }
 }
 
-fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &ProjectSummary) -> Vec<String> {
-    let mark = |works: bool| {
-        if works {
-            paint(style::GOOD, "yes")
-        } else {
-            paint(style::BAD, "no ")
-        }
+fn lines(
+    sandbox: &Sandbox,
+    scripts: &Result<(), String>,
+    project: &Result<ProjectSummary, String>,
+) -> Vec<String> {
+    let mark = |works: bool| match works {
+        true => paint(style::GOOD, "yes"),
+        false => paint(style::BAD, "no "),
     };
+    let title = |text: &str| paint(style::STRONG, text);
     let report = sandbox.report();
     let mut lines = vec![format!(
         "{} {}: {}",
-        paint(style::STRONG, "processes: tier"),
+        title("processes: tier"),
         report.tier,
         meaning(report)
     )];
@@ -74,31 +76,25 @@ fn lines(sandbox: &Sandbox, scripts: &Result<(), String>, project: &ProjectSumma
             layer.name,
             layer.detail
         ));
-        lines.extend(layer.fix.iter().map(|fix| {
-            format!(
-                "      {:<11} {} {fix}",
-                "",
-                paint(style::CAREFUL, "to fix:")
-            )
-        }));
+        let to_fix = paint(style::CAREFUL, "to fix:");
+        lines.extend(
+            layer
+                .fix
+                .iter()
+                .map(|fix| format!("{:18}{to_fix} {fix}", "")),
+        );
     }
-    lines.push(match scripts {
-        Ok(()) => format!(
-            "{} {} confined workers start",
-            paint(style::STRONG, "scripts:"),
-            mark(true)
-        ),
-        Err(problem) => format!(
-            "{} {} {problem}",
-            paint(style::STRONG, "scripts:"),
-            mark(false)
-        ),
-    });
-    lines.extend(project.lines());
-    lines.push(format!(
-        "{} {CLIENT_TIMEOUT}",
-        paint(style::STRONG, "clients:")
-    ));
+    let state = scripts
+        .as_ref()
+        .map_or_else(String::as_str, |()| "confined workers start");
+    let scripts = mark(scripts.is_ok());
+    lines.push(format!("{} {scripts} {state}", title("scripts:")));
+    let project = match project {
+        Ok(project) => project.lines().join("\n"),
+        Err(why) => why.clone(),
+    };
+    lines.push(format!("{} {project}", title("project:")));
+    lines.push(format!("{} {CLIENT_TIMEOUT}", title("clients:")));
     lines
 }
 
@@ -129,98 +125,52 @@ fn layer_document(layer: &LayerReport) -> Value {
     document
 }
 
-/// The state of the project.
-enum ProjectSummary {
-    /// No project was found.
-    None(String),
-    /// It was loaded.
-    Loaded {
-        errors: usize,
-        stopped: Option<String>,
-        plan: Value,
-        lines: Vec<String>,
-        off: bool,
-    },
+/// The state of a project that was loaded.
+struct ProjectSummary {
+    errors: usize,
+    stopped: Option<String>,
+    plan: Option<Plan>,
+    off: bool,
 }
 
 impl ProjectSummary {
-    async fn of(project: &Project) -> Self {
-        let engine = match project.load().await {
-            Ok(engine) => engine,
-            Err(problem) => return Self::None(problem.to_string()),
-        };
-        let errors = engine
-            .diagnostics()
-            .iter()
-            .filter(|finding| finding.severity == Severity::Error)
-            .count();
-        let plan = engine.plan(None);
-        Self::Loaded {
-            errors,
+    /// The error says why there is none.
+    async fn of(project: &ProjectArgs) -> Result<Self, String> {
+        let engine = project
+            .load()
+            .await
+            .map_err(|problem| problem.to_string())?;
+        Ok(Self {
+            errors: error_count(engine.diagnostics()),
             stopped: engine.stopped().map(|problem| problem.message.clone()),
-            plan: plan.as_ref().map(plan_to_json).unwrap_or_default(),
-            lines: plan.as_ref().map(plan_lines).unwrap_or_default(),
+            plan: engine.plan(None),
             off: engine.default_view().sandbox.containment == Containment::Off,
-        }
-    }
-
-    fn is_broken(&self) -> bool {
-        matches!(
-            self,
-            Self::Loaded { errors: 1.., .. }
-                | Self::Loaded {
-                    stopped: Some(_),
-                    ..
-                }
-        )
+        })
     }
 
     fn document(&self) -> Value {
-        match self {
-            Self::None(why) => json!({"found": false, "detail": why}),
-            Self::Loaded {
-                errors,
-                stopped,
-                plan,
-                off,
-                ..
-            } => {
-                json!({"found": true, "errors": errors, "stopped": stopped, "plan": plan, "sandbox_off": off})
-            }
-        }
+        let plan = self.plan.as_ref().map(plan_to_json);
+        json!({"found": true, "errors": self.errors, "stopped": self.stopped, "plan": plan, "sandbox_off": self.off})
     }
 
     fn lines(&self) -> Vec<String> {
-        let title = paint(style::STRONG, "project:");
-        match self {
-            Self::None(why) => vec![format!("{title} {why}")],
-            Self::Loaded {
-                errors,
-                stopped,
-                lines,
-                off,
-                ..
-            } => {
-                let state = match (stopped, errors) {
-                    (Some(problem), _) => format!("nothing runs: {problem}"),
-                    (None, 0) => "no errors; its processes get".to_owned(),
-                    (None, 1) => {
-                        "1 error (`harness validate` shows it); its processes get".to_owned()
-                    }
-                    (None, errors) => format!(
-                        "{errors} errors (`harness validate` shows them); its processes get"
-                    ),
-                };
-                let mut all = vec![format!("{title} {state}")];
-                if *off {
-                    all.push(format!(
-                        "  {} `sandbox.mode: off` in the user's or the machine's file",
-                        paint(style::BAD, "not contained:")
-                    ));
-                }
-                all.extend(lines.iter().map(|line| format!("  {line}")));
-                all
+        let state = match (&self.stopped, self.errors) {
+            (Some(problem), _) => format!("nothing runs: {problem}"),
+            (None, 0) => "no errors; its processes get".to_owned(),
+            (None, 1) => "1 error (`harness validate` shows it); its processes get".to_owned(),
+            (None, errors) => {
+                format!("{errors} errors (`harness validate` shows them); its processes get")
             }
+        };
+        let mut all = vec![state];
+        if self.off {
+            all.push(format!(
+                "  {} `sandbox.mode: off` in the user's or the machine's file",
+                paint(style::BAD, "not contained:")
+            ));
         }
+        let plan = self.plan.as_ref().map(plan_lines).unwrap_or_default();
+        all.extend(plan.iter().map(|line| format!("  {line}")));
+        all
     }
 }

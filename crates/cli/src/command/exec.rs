@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, UsageError};
 use crate::output::{Output, paint, plain, style};
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use anyhow::Context as _;
 use clap::Args;
 use std::ffi::OsString;
@@ -54,7 +54,11 @@ pub(crate) struct ExecArgs {
 }
 
 impl ExecArgs {
-    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) async fn run(
+        self,
+        project: &ProjectArgs,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
         let engine = project.open_plan().await?;
         let mut plan = engine
             .plan(None)
@@ -92,7 +96,7 @@ impl ExecArgs {
         };
         let written = written.context("cannot pass on the output of the command")?;
         match finished {
-            // As any program in a pipeline whose reader has closed it.
+            // Like any program in a pipeline whose reader is gone.
             Ok(_) if written == Forwarding::ReaderGone => Ok(by_signal(SIGPIPE)),
             Ok(CommandOutcome {
                 end: End::Cancelled,
@@ -159,37 +163,22 @@ fn ended(
             clean(&denial.why)
         ))?;
     }
-    let mut killed = |why: &str| {
-        output.say(&format!(
-            "{}: the command was killed: {why}",
-            paint(style::BAD, "harness")
-        ))
+    let (exit, why) = match finished.end {
+        End::Exited(code) => return Ok(Exit::As(u8::try_from(code).unwrap_or(u8::MAX))),
+        End::Signalled(signal) => return Ok(by_signal(signal)),
+        End::Cancelled => return Ok(Exit::Stopped),
+        End::TimedOut => (Exit::Stopped, "it ran out of time"),
+        End::Flooded => (Exit::As(KILLED), "it wrote too much output"),
+        End::OutOfMemory => (Exit::As(KILLED), "it used too much memory"),
+        End::OutOfTime => (Exit::As(KILLED), "it used too much processor time"),
+        End::Protected => (
+            Exit::Refused,
+            "a protected file was created or replaced while it ran",
+        ),
     };
-    Ok(match finished.end {
-        End::Exited(code) => Exit::As(u8::try_from(code).unwrap_or(u8::MAX)),
-        End::Signalled(signal) => by_signal(signal),
-        End::TimedOut => {
-            killed("it ran out of time")?;
-            Exit::Stopped
-        }
-        End::Cancelled => Exit::Stopped,
-        End::Flooded => {
-            killed("it wrote too much output")?;
-            Exit::As(KILLED)
-        }
-        End::OutOfMemory => {
-            killed("it used too much memory")?;
-            Exit::As(KILLED)
-        }
-        End::OutOfTime => {
-            killed("it used too much processor time")?;
-            Exit::As(KILLED)
-        }
-        End::Protected => {
-            killed("a protected file was created or replaced while it ran")?;
-            Exit::Refused
-        }
-    })
+    let harness = paint(style::BAD, "harness");
+    output.say(&format!("{harness}: the command was killed: {why}"))?;
+    Ok(exit)
 }
 
 /// The exit code of a command that never ran.
@@ -210,28 +199,26 @@ fn refused(error: &SandboxError, redactor: &Redactor, output: &mut Output) -> an
     Ok(exit)
 }
 
-/// Standard input, read on a thread of its own, which ends with the program.
+/// Standard input, read on a separate thread, which ends with the program.
 fn input() -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel(CHUNKS);
     std::thread::spawn(move || {
         let mut chunk = vec![0; CHUNK_BYTES];
         loop {
-            match io::stdin().read(&mut chunk) {
-                Ok(0) => return,
-                Ok(count) => {
-                    if sender.blocking_send(chunk[..count].to_vec()).is_err() {
-                        return;
-                    }
-                }
-                Err(problem) if problem.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return,
+            let sent = match io::stdin().read(&mut chunk) {
+                Err(problem) if problem.kind() == io::ErrorKind::Interrupted => continue,
+                Ok(0) | Err(_) => return,
+                Ok(count) => sender.blocking_send(chunk[..count].to_vec()),
+            };
+            if sent.is_err() {
+                return;
             }
         }
     });
     receiver
 }
 
-/// Writes the output of the command as it comes, on a thread of its own: the program can end
+/// Writes the output of the command as it comes, on a separate thread: the program can end
 /// although the reader does not read.
 fn forward_output(
     chunks: mpsc::Receiver<(Stream, Vec<u8>)>,
@@ -283,12 +270,11 @@ fn reader_gone(problem: io::Error) -> io::Result<Forwarding> {
 }
 
 fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
-    let name = match stream {
-        Stream::Out => "standard output is closed",
-        Stream::Err => "standard error is closed",
-    };
     if !bytes.is_empty() && was_closed(stream) {
-        return Err(io::Error::other(name));
+        return Err(io::Error::other(match stream {
+            Stream::Out => "standard output is closed",
+            Stream::Err => "standard error is closed",
+        }));
     }
     match stream {
         Stream::Out => io::stdout()
@@ -305,23 +291,21 @@ fn forward_signals(
     end: &EndRequest,
 ) -> io::Result<mpsc::Receiver<i32>> {
     let (sender, receiver) = mpsc::channel(CHUNKS);
-    for kind in [
+    let ending = [
         SignalKind::interrupt(),
         SignalKind::terminate(),
         SignalKind::hangup(),
+    ];
+    let others = [
         SignalKind::quit(),
         SignalKind::user_defined1(),
         SignalKind::user_defined2(),
         SignalKind::window_change(),
-    ] {
+    ];
+    for kind in ending.into_iter().chain(others) {
         let (mut signals, sender, cancel, end) =
             (signal(kind)?, sender.clone(), cancel.clone(), end.clone());
-        let asks_to_end = [
-            SignalKind::interrupt(),
-            SignalKind::terminate(),
-            SignalKind::hangup(),
-        ]
-        .contains(&kind);
+        let asks_to_end = ending.contains(&kind);
         tokio::spawn(async move {
             while signals.recv().await.is_some() {
                 if asks_to_end && end.0.swap(kind.as_raw_value(), Ordering::Relaxed) != 0 {

@@ -1,15 +1,15 @@
 //! `harness explain`.
 
 use crate::arguments::CallArguments;
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, UsageError, usage};
 use crate::interrupt;
 use crate::output::{self, Output, who_can_act};
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use clap::Args;
 use serde_json::{Value, json};
+use tool_harness::Code;
 use tool_harness::check::{self, rules};
 use tool_harness::diagnostic::Rule;
-use tool_harness::refusal::Code;
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
@@ -24,14 +24,15 @@ pub(crate) struct ExplainArgs {
 }
 
 impl ExplainArgs {
-    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) async fn run(
+        self,
+        project: &ProjectArgs,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
         if let Some(page) = CodePage::of(&self.subject)? {
             if !self.arguments.is_empty() {
-                return Err(UsageError::new(format!(
-                    "`{}` is a code, which takes no arguments",
-                    self.subject
-                ))
-                .into());
+                let code = &self.subject;
+                return Err(usage!("`{code}` is a code, which takes no arguments").into());
             }
             if self.json {
                 output.json(&page.to_json())?
@@ -85,15 +86,11 @@ impl CodePage {
             .filter(|code| is_near(code, word))
             .map(|code| format!("`{code}`"))
             .collect();
-        let help = if near.is_empty() {
-            format!(
-                "there are {} codes; docs/diagnostics has a page for each",
-                known.len()
-            )
-        } else {
-            format!("did you mean {}?", near.join(" or "))
+        let help = match (near.is_empty(), known.len()) {
+            (true, all) => format!("there are {all} codes; docs/diagnostics has a page for each"),
+            (false, _) => format!("did you mean {}?", near.join(" or ")),
         };
-        Err(UsageError::new(format!("no diagnostic or refusal has the code `{word}`")).help(help))
+        Err(usage!("no diagnostic or refusal has the code `{word}`").help(help))
     }
 
     fn text(&self) -> String {
@@ -148,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_in_the_form_of_a_code_are_codes() {
+    fn words_that_look_like_codes_are_codes() {
         for (word, expected) in [
             ("TOOL_X", true),
             ("tool.denied", true),

@@ -4,7 +4,7 @@ use crate::client::ClientSpec;
 use crate::exit::Exit;
 use crate::hook;
 use crate::output::Output;
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use clap::Args;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -23,13 +23,13 @@ pub(crate) struct HookArgs {
 
 impl HookArgs {
     /// Runs on one thread: a runtime with more would only take longer to start.
-    pub(crate) fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, project: &ProjectArgs, output: &mut Output) -> anyhow::Result<Exit> {
         // A worker takes longer to start than all the rest, so it starts first, while there is one
         // thread. If this fails, the engine starts one when it needs it.
         let worker = hook::has_hooks(self.client, project)
             .then(tool_harness_script::fork_worker)
             .and_then(Result::ok);
-        // A thread of its own, so that nothing that hangs keeps the client waiting.
+        // On a separate thread, so that a hang elsewhere does not keep the client waiting.
         std::thread::Builder::new().spawn(|| {
             std::thread::sleep(TIME_LIMIT);
             let _ = writeln!(

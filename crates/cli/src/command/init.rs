@@ -2,7 +2,7 @@
 
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use crate::scaffold;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,13 @@ pub(crate) struct InitArgs {
 }
 
 impl InitArgs {
-    pub(super) fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) fn run(self, project: &ProjectArgs, output: &mut Output) -> anyhow::Result<Exit> {
         let target = self
             .folder
             .as_deref()
             .or(project.named())
             .unwrap_or(Path::new("."));
-        let written = scaffold::write(target)?;
-        output.print(&written.to_string())?;
-        output.print(&scaffold::next_steps(target))?;
+        scaffold::write_and_report(target, output)?;
         Ok(Exit::Done)
     }
 }

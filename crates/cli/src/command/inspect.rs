@@ -1,14 +1,16 @@
 //! `harness inspect`.
 
 use super::list::{OfferedTools, blocked_event, hook_documents, tool_documents};
-use crate::exit::{Exit, UsageError};
-use crate::output::{self, Output, Table, paint, plain, style};
-use crate::project::Project;
+use super::tools::{is_required, properties};
+use crate::exit::{Exit, UsageError, usage};
+use crate::output::{self, Output, Table, paint, plain, style, value_text};
+use crate::project::ProjectArgs;
 use clap::Args;
 use serde_json::{Map, Value, json};
 use std::path::Path;
+use tool_harness::DEFAULT_MODE;
 use tool_harness::artifact::LayerFile;
-use tool_harness::call::DEFAULT_MODE;
+use tool_harness::artifact::root::Root;
 use tool_harness::containment::Containment;
 use tool_harness::engine::Engine;
 use tool_harness::registry::RegisteredTool;
@@ -27,7 +29,11 @@ pub(crate) struct InspectArgs {
 }
 
 impl InspectArgs {
-    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) async fn run(
+        self,
+        project: &ProjectArgs,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
         let path = project.find()?;
         let engine = project.load().await?;
         if let Some(name) = &self.tool {
@@ -63,27 +69,19 @@ fn describe(engine: &Engine, path: &Path, document: &mut Value) {
     let registry = engine.catalogue();
     let offered = OfferedTools::by(engine);
     document["project"] = json!(path.display().to_string());
-    document["root"] = json!(
-        registry
-            .root
-            .source
-            .as_ref()
-            .map(|source| source.path.to_string())
-    );
+    document["root"] = json!(file_of(&registry.root));
     document["stopped"] = json!(engine.stopped().is_some());
-    let layer = |layer: &LayerFile| {
-        let file = layer
-            .root
-            .source
-            .as_ref()
-            .map(|source| source.path.to_string());
-        json!({"authority": layer.authority.to_string(), "file": file, "broken": layer.broken.is_some()})
-    };
+    let layer = |layer: &LayerFile| json!({"authority": layer.authority.to_string(), "file": file_of(&layer.root), "broken": layer.broken.is_some()});
     document["layers"] = registry.layers.iter().map(layer).collect();
     document["tools"] = tool_documents(engine, |tool| {
         with_rules(engine, tool, offered.document(tool))
     });
     document["hooks"] = hook_documents(engine);
+}
+
+/// The path of a root file, if there is one.
+fn file_of(root: &Root) -> Option<&str> {
+    root.source.as_ref().map(|source| &*source.path)
 }
 
 fn with_rules(engine: &Engine, tool: &RegisteredTool, mut document: Value) -> Value {
@@ -105,15 +103,8 @@ fn rule_document(rule: &Rule) -> Value {
 /// The rules that can refuse a call of this tool.
 fn touching<'a>(engine: &'a Engine, tool: &RegisteredTool) -> Vec<&'a Rule> {
     let annotations = &tool.tool.annotations;
-    let properties = tool
-        .tool
-        .input_schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
     // No constraint on arguments accepts null, so every one about this tool matches.
-    let arguments: Map<String, Value> = properties
+    let arguments: Map<String, Value> = properties(&tool.tool.input_schema)
         .map(|(name, _)| (name.clone(), Value::Null))
         .collect();
     let subject = Subject::Tool {
@@ -137,12 +128,7 @@ fn everything(engine: &Engine, path: &Path) -> String {
     let hooks = registry.hooks().count() + registry.broken_hooks().len();
     let mut lines = vec![
         fact("project", &path.display().to_string()),
-        fact(
-            "root file",
-            root.source
-                .as_ref()
-                .map_or("none: defaults apply", |source| &source.path),
-        ),
+        fact("root file", file_of(root).unwrap_or("none: defaults apply")),
         fact("mode", DEFAULT_MODE),
         fact("tools", &tools.to_string()),
         fact("hooks", &hooks.to_string()),
@@ -154,50 +140,30 @@ fn everything(engine: &Engine, path: &Path) -> String {
         ),
     ];
     for layer in &registry.layers {
-        let source = layer.root.source.as_ref().map_or("", |source| &source.path);
-        lines.insert(
-            2,
-            fact(
-                &layer.authority.to_string(),
-                if layer.broken.is_some() {
-                    "broken"
-                } else {
-                    source
-                },
-            ),
-        );
+        let file = match layer.broken {
+            Some(_) => "broken",
+            None => file_of(&layer.root).unwrap_or_default(),
+        };
+        lines.insert(2, fact(&layer.authority.to_string(), file));
     }
     let confines = &engine.default_view().sandbox;
     if !confines.network_from.is_empty() {
-        let from: Vec<String> = confines
-            .network_from
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let list = if confines.network.is_empty() {
-            "no host".to_owned()
-        } else {
-            confines.network.to_string()
+        let from = confines.network_from.iter().map(ToString::to_string);
+        let from = from.collect::<Vec<_>>().join(", ");
+        let list = match confines.network.is_empty() {
+            true => "no host".to_owned(),
+            false => confines.network.to_string(),
         };
-        lines.push(fact("network", &format!("{list} ({})", from.join(", "))));
+        lines.push(fact("network", &format!("{list} ({from})")));
     }
     if confines.containment == Containment::Off {
         lines.push(fact("sandbox", "off: processes are not contained"));
     }
-    let env: Vec<&str> = root
-        .sandbox
-        .env
-        .iter()
-        .map(|name| name.value.as_str())
-        .collect();
+    let env = root.sandbox.env.iter().map(|name| name.value.as_str());
+    let env = env.collect::<Vec<_>>().join(", ");
     if !env.is_empty() {
-        lines.push(fact(
-            "environment",
-            &format!(
-                "{} (not readable: the project is not trusted)",
-                env.join(", ")
-            ),
-        ));
+        let text = format!("{env} (not readable: the project is not trusted)");
+        lines.push(fact("environment", &text));
     }
     let offered = OfferedTools::by(engine);
     for tool in registry.tools() {
@@ -236,13 +202,10 @@ fn heading(engine: &Engine, offered: &OfferedTools, tool: &RegisteredTool) -> Ve
     if let Some(problem) = &tool.unusable {
         lines.push(detail("because", &problem.message));
     }
-    let rules = touching(engine, tool).into_iter().map(|rule| {
-        detail(
-            "rule",
-            &format!("{} {}{}", rule.action.word(), rule.words, at(rule)),
-        )
-    });
-    lines.extend(rules);
+    for rule in touching(engine, tool) {
+        let text = format!("{} {}{}", rule.action.word(), rule.words, at(rule));
+        lines.push(detail("rule", &text));
+    }
     lines
 }
 
@@ -276,14 +239,12 @@ fn find_tool<'a>(engine: &'a Engine, name: &str) -> Result<&'a RegisteredTool, U
         .find(name)
         .map(|tool| &**tool)
         .ok_or_else(|| match registry.find_broken(name) {
-            Some(broken) => UsageError::new(format!(
-                "`{name}` has an error in its file: {}",
-                broken.problem.message
-            ))
-            .help("`harness validate` shows every error"),
-            None => {
-                UsageError::new(format!("no tool `{name}`")).help("`harness list tools` lists them")
+            Some(broken) => {
+                let problem = &broken.problem.message;
+                usage!("`{name}` has an error in its file: {problem}")
+                    .help("`harness validate` shows every error")
             }
+            None => usage!("no tool `{name}`").help("`harness list tools` lists them"),
         })
 }
 
@@ -307,37 +268,18 @@ fn tool_page(engine: &Engine, tool: &RegisteredTool) -> String {
 
 fn parameter_table(schema: &Value) -> Table {
     let mut table = Table::new(["PARAMETER", "TYPE", "REQUIRED", "ALSO", "DESCRIPTION"]);
-    let required = |name: &str| {
-        schema
-            .get("required")
-            .and_then(Value::as_array)
-            .is_some_and(|names| names.iter().any(|given| given == name))
-    };
-    for (name, about) in schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-    {
-        let text = |key: &str| {
-            about
-                .get(key)
-                .map(|value| {
-                    value
-                        .as_str()
-                        .map_or_else(|| value.to_string(), str::to_owned)
-                })
-                .unwrap_or_default()
-        };
-        let others = about
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(key, _)| !["type", "description"].contains(&key.as_str()));
+    for (name, about) in properties(schema) {
+        let text = |key: &str| about.get(key).map(value_text).unwrap_or_default();
+        let others = about.as_object().into_iter().flatten();
         let also: Vec<String> = others
+            .filter(|(key, _)| !["type", "description"].contains(&key.as_str()))
             .map(|(key, value)| format!("{key}: {value}"))
             .collect();
-        let needed = if required(name) { "yes" } else { "no" };
+        let needed = if is_required(schema, name) {
+            "yes"
+        } else {
+            "no"
+        };
         table.row([
             name.clone(),
             text("type"),
@@ -359,19 +301,13 @@ fn title(kind: &str, name: &str, state: &str) -> String {
 }
 
 fn fact(label: &str, text: &str) -> String {
-    format!(
-        "{} {}",
-        paint(style::QUIET, &format!("{label:11}")),
-        plain(text)
-    )
+    let label = paint(style::QUIET, &format!("{label:11}"));
+    format!("{label} {}", plain(text))
 }
 
 fn detail(label: &str, text: &str) -> String {
-    format!(
-        "  {} {}",
-        paint(style::QUIET, &format!("{label:9}")),
-        plain(text)
-    )
+    let label = paint(style::QUIET, &format!("{label:9}"));
+    format!("  {label} {}", plain(text))
 }
 
 fn at(rule: &Rule) -> String {

@@ -1,11 +1,11 @@
 //! `harness install`.
 
 use crate::client::ClientSpec;
-use crate::exit::{Exit, UsageError};
-use crate::install::{FileChange, InstallContext, InstallPlan, Scope};
+use crate::exit::{Exit, UsageError, usage};
+use crate::install::{FileChange, InstallContext, InstallPlan, InstallScope};
 use crate::open::{self, environment};
 use crate::output::{Output, count, paint, plain, style};
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use crate::scaffold;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(crate) struct InstallArgs {
     client: &'static ClientSpec,
     /// Whom to configure the client for [default: project; goose has only user]
     #[arg(long, value_enum)]
-    scope: Option<Scope>,
+    scope: Option<InstallScope>,
     /// Show what would change and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -36,27 +36,21 @@ pub(crate) struct InstallArgs {
 }
 
 impl InstallArgs {
-    pub(super) fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) fn run(self, project: &ProjectArgs, output: &mut Output) -> anyhow::Result<Exit> {
         let client = self.client;
         let scope = match self.scope {
             Some(scope) if !client.scopes.contains(&scope) => {
-                let problem = UsageError::new(format!(
-                    "{} cannot be configured for a project",
-                    client.title
-                ));
+                let problem = usage!("{} cannot be configured for a project", client.title);
                 return Err(problem.help("use `--scope user`").into());
             }
             Some(scope) => scope,
-            None => client.scopes.first().copied().unwrap_or(Scope::User),
+            None => client.scopes.first().copied().unwrap_or(InstallScope::User),
         };
         let (home, state) = places(scope)?;
         let found = project.find().ok();
         if let Some(named) = project.named().filter(|named| !named.is_dir()) {
-            return Err(
-                UsageError::new(format!("there is no folder `{}`", named.display()))
-                    .help("create it first; nothing was written")
-                    .into(),
-            );
+            let problem = usage!("there is no folder `{}`", named.display());
+            return Err(problem.help("create it first; nothing was written").into());
         }
         let project = match &found {
             Some(project) => project.clone(),
@@ -78,7 +72,7 @@ impl InstallArgs {
         } else {
             InstallPlan::install(client, &context, &state)?
         };
-        let needed = !self.uninstall && scope == Scope::Project && found.is_none();
+        let needed = !self.uninstall && scope == InstallScope::Project && found.is_none();
         let new_project = needed.then_some(project.as_path());
         let report = InstallReport {
             install: &self,
@@ -100,13 +94,13 @@ impl InstallArgs {
         if self.json {
             output.json(&report.document(scope, write))?;
         } else {
-            let outcome = report.outcome(write, changes);
-            if !outcome.is_empty() {
-                output.print(&outcome)?;
-            }
+            report
+                .outcome(write, changes)
+                .map_or(Ok(()), |text| output.print(&text))?;
         }
         if changes && !write && !self.dry_run {
-            return Err(UsageError::new("nothing was written")
+            let problem = UsageError::new("nothing was written");
+            return Err(problem
                 .help("review the change above, then add `--yes`")
                 .into());
         }
@@ -115,7 +109,7 @@ impl InstallArgs {
 }
 
 /// The user's home, and the folder for records of installations. A project's files need no home.
-fn places(scope: Scope) -> Result<(PathBuf, PathBuf), UsageError> {
+fn places(scope: InstallScope) -> Result<(PathBuf, PathBuf), UsageError> {
     let state = open::folder_in("XDG_STATE_HOME");
     let why = match environment("HOME") {
         Some(home) if Path::new(&home).is_absolute() => {
@@ -127,15 +121,14 @@ fn places(scope: Scope) -> Result<(PathBuf, PathBuf), UsageError> {
         Some(home) => format!("`HOME` is `{home}`, which is not an absolute path"),
     };
     match (scope, state) {
-        (Scope::Project, Some(state)) => Ok((PathBuf::from("/"), state.join("harness"))),
-        (Scope::Project, None) => {
-            let problem =
-                UsageError::new(format!("{why}, so harness cannot record what it writes"));
+        (InstallScope::Project, Some(state)) => Ok((PathBuf::from("/"), state.join("harness"))),
+        (InstallScope::Project, None) => {
+            let problem = usage!("{why}, so harness cannot record what it writes");
             Err(problem.help("set `HOME`, or `XDG_STATE_HOME`"))
         }
-        (Scope::User, _) => Err(UsageError::new(format!(
-            "{why}, so harness cannot find the files of clients"
-        ))),
+        (InstallScope::User, _) => {
+            Err(usage!("{why}, so harness cannot find the files of clients"))
+        }
     }
 }
 
@@ -144,9 +137,10 @@ fn guard_works(project: &Path) -> bool {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
+    let loading = open::load(open::builder(project));
     let loaded = runtime
         .ok()
-        .and_then(|runtime| runtime.block_on(open::load(project, None)).ok());
+        .and_then(|runtime| runtime.block_on(loading).ok());
     project.join(".harness/hooks/guard_commands.md").exists()
         && loaded.is_some_and(|engine| engine.stopped().is_none())
 }
@@ -198,10 +192,9 @@ impl InstallReport<'_> {
                 .files()
                 .map(|file| format!("`{}`", file.display()))
                 .collect();
-            let state = if self.install.uninstall {
-                "is not in"
-            } else {
-                "is already in"
+            let state = match self.install.uninstall {
+                true => "is not in",
+                false => "is already in",
             };
             text = format!(
                 "harness {state} the configuration of {}: {}\n",
@@ -212,24 +205,23 @@ impl InstallReport<'_> {
         text
     }
 
-    fn outcome(&self, written: bool, changes: bool) -> String {
+    /// What happened, and what to do next. Without consent, the error says it.
+    fn outcome(&self, written: bool, changes: bool) -> Option<String> {
         let client = self.install.client;
         if !written && changes {
-            return if self.install.dry_run {
-                "nothing was written".to_owned()
-            } else {
-                String::new()
-            };
+            return self
+                .install
+                .dry_run
+                .then(|| "nothing was written".to_owned());
         }
-        let files = count(self.plan.changes().count(), "file");
-        let mut text = if written {
-            format!("{}: {files} changed\n", paint(style::GOOD, "done"))
-        } else {
-            String::new()
-        };
+        let mut text = String::new();
+        if written {
+            let files = count(self.plan.changes().count(), "file");
+            text += &format!("{}: {files} changed\n", paint(style::GOOD, "done"));
+        }
         if self.install.uninstall {
             text += "projects keep their files; delete `.harness` and `harness.md` yourself where you no longer want them";
-            return text;
+            return Some(text);
         }
         if client.hooks.is_none() {
             let own = format!(
@@ -241,11 +233,7 @@ impl InstallReport<'_> {
         for step in client.then {
             text += &format!("{} {step}\n", paint(style::CAREFUL, "then:"));
         }
-        text + &self
-            .next()
-            .iter()
-            .map(|line| format!("\n  {line}"))
-            .fold("\ntry next:".to_owned(), |all, line| all + &line)
+        Some(format!("{text}\ntry next:\n  {}", self.next().join("\n  ")))
     }
 
     /// The commands to try next.
@@ -260,10 +248,9 @@ impl InstallReport<'_> {
                 client.start.to_owned(),
             ];
         }
-        let tool = if client.hooks.is_some() {
-            "its shell"
-        } else {
-            "the tool run_command"
+        let tool = match client.hooks {
+            Some(_) => "its shell",
+            None => "the tool run_command",
         };
         vec![
             "harness call run_command command='rm -rf /'".to_owned()
@@ -275,7 +262,7 @@ impl InstallReport<'_> {
         ]
     }
 
-    fn document(&self, scope: Scope, written: bool) -> Value {
+    fn document(&self, scope: InstallScope, written: bool) -> Value {
         let files: Vec<Value> = self
             .plan
             .changes()
@@ -302,16 +289,9 @@ impl InstallReport<'_> {
 
 fn difference(change: &FileChange) -> String {
     let path = change.path.to_string_lossy();
-    let name = |text: &Option<String>| {
-        if text.is_some() {
-            path.to_string()
-        } else {
-            "/dev/null".to_owned()
-        }
-    };
-    let (before, after) = (name(&change.before), name(&change.after));
-    diff(
-        (&before, change.before.as_deref().unwrap_or_default()),
-        (&after, change.after.as_deref().unwrap_or_default()),
-    )
+    fn side<'a>(path: &'a str, text: &'a Option<String>) -> (&'a str, &'a str) {
+        text.as_deref()
+            .map_or(("/dev/null", ""), |text| (path, text))
+    }
+    diff(side(&path, &change.before), side(&path, &change.after))
 }

@@ -3,12 +3,12 @@
 use super::tools::first_sentence;
 use crate::exit::Exit;
 use crate::output::{Output, Table};
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use tool_harness::DEFAULT_MODE;
 use tool_harness::artifact::BrokenHook;
-use tool_harness::call::DEFAULT_MODE;
 use tool_harness::engine::Engine;
 use tool_harness::registry::RegisteredTool;
 
@@ -33,7 +33,11 @@ enum ListKind {
 }
 
 impl ListArgs {
-    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) async fn run(
+        self,
+        project: &ProjectArgs,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
         let engine = project.open().await?;
         let (tools, hooks) = (self.what != ListKind::Hooks, self.what != ListKind::Tools);
         if self.json {
@@ -61,13 +65,8 @@ impl ListArgs {
                 "this project has no tools or hooks; `harness init` adds some to start from",
             )?;
         }
-        output.print(
-            &tables
-                .iter()
-                .map(Table::render)
-                .collect::<Vec<_>>()
-                .join("\n\n"),
-        )?;
+        let tables: Vec<String> = tables.iter().map(Table::render).collect();
+        output.print(&tables.join("\n\n"))?;
         output.warn_of_errors(&engine)?;
         Ok(Exit::Done)
     }
@@ -129,12 +128,8 @@ pub(super) struct OfferedTools(HashSet<String>);
 
 impl OfferedTools {
     pub(super) fn by(engine: &Engine) -> Self {
-        Self(
-            engine
-                .surface(DEFAULT_MODE)
-                .map(|surface| surface.tools.into_iter().map(|tool| tool.name).collect())
-                .unwrap_or_default(),
-        )
+        let tools = engine.surface(DEFAULT_MODE).map(|surface| surface.tools);
+        Self(tools.into_iter().flatten().map(|tool| tool.name).collect())
     }
 
     pub(super) fn has(&self, tool: &RegisteredTool) -> bool {

@@ -5,11 +5,11 @@ use crate::interrupt;
 use crate::mcp;
 use crate::open;
 use crate::output::Output;
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use clap::Args;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
-use tool_harness::call::DEFAULT_MODE;
+use tool_harness::DEFAULT_MODE;
 use tool_harness::engine::Live;
 
 #[derive(Args)]
@@ -20,7 +20,11 @@ pub(crate) struct McpArgs {
 }
 
 impl McpArgs {
-    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) async fn run(
+        self,
+        project: &ProjectArgs,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
         let routes = Arc::new(mcp::ProgressRoutes::default());
         let builder = open::builder(&project.find()?)
             .sink(Arc::clone(&routes) as _)

@@ -22,14 +22,14 @@ mod version;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::Output;
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use clap::Subcommand;
 use std::time::Duration;
 use tool_harness_sandbox::process;
 
 /// What `harness` can be asked to do.
 #[derive(Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Create a project in a folder, with tools and hooks to start from
     Init(init::InitArgs),
     /// Create a folder with a new project in it
@@ -68,13 +68,13 @@ pub(crate) enum Command {
     Version(version::VersionArgs),
 }
 
-impl Command {
+impl CliCommand {
     /// Whether a client waits for the answer, and runs its call unless told not to.
     pub(crate) fn guards(&self) -> bool {
         matches!(self, Self::Hook(_))
     }
 
-    pub(crate) fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, project: &ProjectArgs, output: &mut Output) -> anyhow::Result<Exit> {
         match self {
             Self::Init(command) => command.run(project, output),
             Self::New(command) => command.run(output),
@@ -103,7 +103,7 @@ fn on_runtime(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Re
     on_plain_runtime(interrupt::interruptible(command))
 }
 
-/// How long the program removes what calls left on the machine, before another process goes on.
+/// How long the program cleans up after its calls before it exits and leaves the rest to others.
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// Runs a command that handles signals itself.

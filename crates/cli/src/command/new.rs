@@ -1,6 +1,6 @@
 //! `harness new`.
 
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, usage};
 use crate::output::Output;
 use crate::scaffold;
 use clap::Args;
@@ -16,25 +16,17 @@ pub(crate) struct NewArgs {
 
 impl NewArgs {
     pub(super) fn run(self, output: &mut Output) -> anyhow::Result<Exit> {
+        let shown = self.folder.display();
         match std::fs::read_dir(&self.folder).map(Iterator::count) {
             Ok(1..) => {
-                return Err(UsageError::new(format!("`{}` is not empty", self.folder.display()))
-                    .help("`harness init DIR` adds a project to a folder that has files, and overwrites none")
-                    .into());
+                let help = "`harness init DIR` adds a project to a folder that has files, and overwrites none";
+                return Err(usage!("`{shown}` is not empty").help(help).into());
             }
             Ok(0) => {}
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => {}
-            Err(problem) => {
-                return Err(UsageError::new(format!(
-                    "cannot use `{}`: {problem}",
-                    self.folder.display()
-                ))
-                .into());
-            }
+            Err(problem) => return Err(usage!("cannot use `{shown}`: {problem}").into()),
         }
-        let written = scaffold::write(&self.folder)?;
-        output.print(&written.to_string())?;
-        output.print(&scaffold::next_steps(&self.folder))?;
+        scaffold::write_and_report(&self.folder, output)?;
         Ok(Exit::Done)
     }
 }

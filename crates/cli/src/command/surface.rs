@@ -1,6 +1,6 @@
 //! `harness surface`.
 
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, UsageError, usage};
 use crate::fix;
 use crate::output::{self, CheckReport, Output, ReportArgs};
 use clap::{Args, Subcommand};
@@ -50,9 +50,8 @@ impl CheckArgs {
         let (name, mut text) = read(&self.file)?;
         if self.fix {
             if self.file == "-" {
-                return Err(UsageError::new("`--fix` needs a file, not standard input")
-                    .help("name a file")
-                    .into());
+                let problem = UsageError::new("`--fix` needs a file, not standard input");
+                return Err(problem.help("name a file").into());
             }
             let mut history = fix::FixHistory::default();
             for _ in 0..fix::ROUNDS {
@@ -87,16 +86,14 @@ impl CheckArgs {
 
 /// The name that findings use for the file, and its text.
 fn read(file: &str) -> Result<(String, String), UsageError> {
-    let failed = |problem: io::Error| UsageError::new(format!("cannot read `{file}`: {problem}"));
+    let failed = |problem: io::Error| usage!("cannot read `{file}`: {problem}");
     let (name, input): (&str, Box<dyn Read>) = if file == "-" {
         ("stdin", Box::new(io::stdin()))
     } else {
         let opened = std::fs::File::open(file).map_err(failed)?;
         let below = Path::new(file).strip_prefix("./").ok();
-        (
-            below.and_then(Path::to_str).unwrap_or(file),
-            Box::new(opened),
-        )
+        let name = below.and_then(Path::to_str).unwrap_or(file);
+        (name, Box::new(opened))
     };
     let mut bytes = Vec::new();
     input
@@ -104,12 +101,9 @@ fn read(file: &str) -> Result<(String, String), UsageError> {
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(
-            UsageError::new(format!("`{file}` is longer than {MAX_BYTES} bytes"))
-                .help("check it in parts"),
-        );
+        let problem = usage!("`{file}` is longer than {MAX_BYTES} bytes");
+        return Err(problem.help("check it in parts"));
     }
-    let text =
-        String::from_utf8(bytes).map_err(|_| UsageError::new(format!("`{file}` is not UTF-8")))?;
+    let text = String::from_utf8(bytes).map_err(|_| usage!("`{file}` is not UTF-8"))?;
     Ok((name.to_owned(), text))
 }

@@ -1,10 +1,10 @@
 //! `harness test`.
 
 use crate::example::{self, ExampleOutcome};
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, usage};
 use crate::interrupt;
 use crate::output::{Output, paint, plain, style};
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -24,7 +24,11 @@ pub(crate) struct TestArgs {
 }
 
 impl TestArgs {
-    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) async fn run(
+        self,
+        project: &ProjectArgs,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
         let started = Instant::now();
         let engine = project.open().await?;
         let cancel = interrupt::cancelled_by_signals();
@@ -42,8 +46,7 @@ impl TestArgs {
             let outcome = example::run_tool(&engine, tool, example, &cancel).await?;
             report.add("tool", tool.to_owned(), place, outcome, output)?;
             if cancel.is_cancelled() {
-                output.say("stopped before the end")?;
-                return Ok(Exit::Stopped);
+                return interrupt::stopped(output);
             }
         }
         for (hook, event, place, example) in
@@ -52,31 +55,21 @@ impl TestArgs {
             let outcome = example::run_hook(&engine, hook, event, example).await?;
             report.add("hook", hook.to_owned(), place, outcome, output)?;
             if cancel.is_cancelled() {
-                output.say("stopped before the end")?;
-                return Ok(Exit::Stopped);
+                return interrupt::stopped(output);
             }
         }
-        for broken in broken_artifacts(&engine).filter(|broken| wanted(&broken.1)) {
-            let (kind, name, problem) = broken;
+        for (kind, name, problem) in broken_artifacts(&engine).filter(|broken| wanted(&broken.1)) {
             let Some(place) = problem.place.clone() else {
                 continue;
             };
-            report.add(
-                kind,
-                name,
-                place,
-                ExampleOutcome::Failed {
-                    expected: "an artifact without errors".to_owned(),
-                    got: problem.message.clone(),
-                },
-                output,
-            )?;
+            let outcome = ExampleOutcome::Failed {
+                expected: "an artifact without errors".to_owned(),
+                got: problem.message.clone(),
+            };
+            report.add(kind, name, place, outcome, output)?;
         }
         if let (true, Some(filter)) = (report.lines.is_empty(), &self.filter) {
-            return Err(UsageError::new(format!(
-                "no tool or hook with examples has `{filter}` in its name"
-            ))
-            .into());
+            return Err(usage!("no tool or hook with examples has `{filter}` in its name").into());
         }
         report.end(started, output)
     }
@@ -170,11 +163,7 @@ impl TestReport {
                 output.say("no tool or hook has `examples:`; each example is a test that reviewers can read")?;
             }
         }
-        Ok(if failed == 0 {
-            Exit::Done
-        } else {
-            Exit::Failed
-        })
+        Ok(Exit::failed_if(failed > 0))
     }
 }
 

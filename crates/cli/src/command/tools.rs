@@ -2,11 +2,11 @@
 
 use crate::exit::Exit;
 use crate::open;
-use crate::output::{self, Output, Table};
-use crate::project::Project;
+use crate::output::{self, Output, Table, error_count};
+use crate::project::ProjectArgs;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use tool_harness::call::DEFAULT_MODE;
+use tool_harness::DEFAULT_MODE;
 use tool_harness::diagnostic::{Diagnostic, Severity};
 use tool_harness::engine::Engine;
 use tool_harness::registry::OfferedTool;
@@ -58,7 +58,11 @@ impl ToolsFormat {
 }
 
 impl ToolsArgs {
-    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) async fn run(
+        self,
+        project: &ProjectArgs,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
         let engine = project.open().await?;
         let surface = engine.surface(&self.mode)?;
         if let Some(format) = self.format.of_provider() {
@@ -67,15 +71,12 @@ impl ToolsArgs {
             if self.json {
                 exported.diagnostics.extend(worth_saying(&engine));
             }
-            let ended = write(&exported, self.json, output)?;
-            let broken = engine
-                .diagnostics()
-                .iter()
-                .any(|finding| finding.severity == Severity::Error);
+            write(&exported, self.json, output)?;
             if !self.json {
                 log(&engine, output)?;
             }
-            return Ok(if broken { Exit::Failed } else { ended });
+            let errors = error_count(&exported.diagnostics) + error_count(engine.diagnostics());
+            return Ok(Exit::failed_if(errors > 0));
         }
         if self.json || self.format == ToolsFormat::Json {
             output.json(&json!({"mode": surface.mode, "tools": surface.tools.iter().map(document).collect::<Vec<_>>()}))?;
@@ -117,8 +118,8 @@ fn log(engine: &Engine, output: &mut Output) -> std::io::Result<()> {
     output.warn_of_errors(engine)
 }
 
-/// Writes the provider's document, and the findings for people. Fails if a tool is missing.
-fn write(exported: &export::Exported, json: bool, output: &mut Output) -> anyhow::Result<Exit> {
+/// Writes the provider's document, and the findings for people.
+fn write(exported: &export::Exported, json: bool, output: &mut Output) -> std::io::Result<()> {
     let findings = &exported.diagnostics;
     if json {
         let findings: Vec<Value> = findings.iter().map(Diagnostic::to_json).collect();
@@ -129,16 +130,7 @@ fn write(exported: &export::Exported, json: bool, output: &mut Output) -> anyhow
             output.say(&format!("{}\n", output::diagnostic(finding)))?;
         }
     }
-    Ok(
-        if findings
-            .iter()
-            .any(|finding| finding.severity == Severity::Error)
-        {
-            Exit::Failed
-        } else {
-            Exit::Done
-        },
-    )
+    Ok(())
 }
 
 fn document(tool: &OfferedTool) -> Value {
@@ -152,40 +144,35 @@ fn document(tool: &OfferedTool) -> Value {
         "file": tool.path,
         "has_body": tool.has_body,
     });
-    if let (Some(schema), Some(map)) = (&tool.output_schema, object.as_object_mut()) {
-        map.insert("output_schema".to_owned(), schema.clone());
+    if let Some(schema) = &tool.output_schema {
+        object["output_schema"] = schema.clone();
     }
     object
 }
 
 /// The names of the parameters, optional ones with a question mark.
 fn parameters(schema: &Value) -> String {
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let properties = schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
-    let names: Vec<String> = properties
-        .map(|(name, _)| {
-            if required.contains(&name.as_str()) {
-                name.clone()
-            } else {
-                format!("{name}?")
-            }
+    let names: Vec<String> = properties(schema)
+        .map(|(name, _)| match is_required(schema, name) {
+            true => name.clone(),
+            false => format!("{name}?"),
         })
         .collect();
-    if names.is_empty() {
-        "-".to_owned()
-    } else {
-        names.join(" ")
+    match names.join(" ") {
+        none if none.is_empty() => "-".to_owned(),
+        names => names,
     }
+}
+
+/// The declared properties of a schema.
+pub(super) fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.into_iter().flatten()
+}
+
+pub(super) fn is_required(schema: &Value, name: &str) -> bool {
+    let required = schema.get("required").and_then(Value::as_array);
+    required.is_some_and(|names| names.iter().any(|required| required == name))
 }
 
 /// The first line that is not a heading, cut to `max` characters.

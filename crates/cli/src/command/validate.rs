@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use crate::fix;
 use crate::output::{self, CheckReport, Output, ReportArgs};
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use clap::Args;
 use std::time::Instant;
 
@@ -18,7 +18,11 @@ pub(crate) struct ValidateArgs {
 }
 
 impl ValidateArgs {
-    pub(super) async fn run(self, project: &Project, output: &mut Output) -> anyhow::Result<Exit> {
+    pub(super) async fn run(
+        self,
+        project: &ProjectArgs,
+        output: &mut Output,
+    ) -> anyhow::Result<Exit> {
         let started = Instant::now();
         let mut engine = project.load().await?;
         if self.fix {

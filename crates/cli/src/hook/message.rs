@@ -46,7 +46,7 @@ impl Message {
         let Value::Object(fields) = value else {
             bail!("the client's message is not a JSON object")
         };
-        let text = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
+        let text = |key| text(&fields, key);
         let event =
             text("hook_event_name").context("the client's message has no `hook_event_name`")?;
         let cwd = text("cwd").map(PathBuf::from);
@@ -84,9 +84,10 @@ impl Message {
 
     /// The text under a key.
     pub(super) fn text(&self, key: &str) -> Option<String> {
-        self.fields
-            .get(key)
-            .and_then(Value::as_str)
-            .map(str::to_owned)
+        text(&self.fields, key)
     }
+}
+
+fn text(fields: &Map<String, Value>, key: &str) -> Option<String> {
+    fields.get(key)?.as_str().map(str::to_owned)
 }

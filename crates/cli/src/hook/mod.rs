@@ -5,20 +5,22 @@ mod message;
 mod project;
 
 use crate::client::{Amendment, CallPhase, ClientSpec, HookProtocol};
+use crate::lock;
 use crate::open;
-use crate::project::Project;
+use crate::project::ProjectArgs;
 use anyhow::{Context as _, bail};
 use message::{Message, ToolUse};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::mem::ManuallyDrop;
-use std::sync::{Arc, Mutex, PoisonError};
-use tool_harness::call::Door;
+use std::sync::{Arc, Mutex};
+use tool_harness::Door;
+use tool_harness::HookAction;
 use tool_harness::client::{Judgement, Observation, Outcome};
 use tool_harness::engine::Engine;
-use tool_harness::event::{Delivery, EventRef, Sink};
-use tool_harness::refusal::{Class, Refusal};
+use tool_harness::event::{Delivery, EventKind, EventName, EventRef, Sink};
 use tool_harness::{Arguments, Call, Client};
+use tool_harness::{Class, Refusal};
 use tool_harness_sandbox::process::WorkerProcess;
 
 impl ClientSpec {
@@ -52,17 +54,14 @@ impl ClientSpec {
     }
 }
 
-/// Whether the folder the client was started in has hooks, as far as its message is not needed to
-/// tell.
-pub(crate) fn has_hooks(client: &ClientSpec, project: &Project) -> bool {
+/// Whether the project that the client was started in has hooks, as far as that can be told
+/// without its message.
+pub(crate) fn has_hooks(client: &ClientSpec, project: &ProjectArgs) -> bool {
     let projects = client
         .protocol()
         .and_then(|protocol| project::governing(protocol, project, None));
-    projects.is_ok_and(|projects| {
-        projects
-            .first()
-            .is_some_and(|project| project.join(".harness/hooks").is_dir())
-    })
+    let innermost = projects.unwrap_or_default().into_iter().next();
+    innermost.is_some_and(|project| project.join(".harness/hooks").is_dir())
 }
 
 /// Warnings about hooks that failed and decided nothing.
@@ -71,25 +70,20 @@ struct HookWarnings(Mutex<Vec<String>>);
 
 impl Sink for HookWarnings {
     fn record(&self, event: &EventRef<'_>) {
-        let text = |key: &str| {
-            event
-                .fields()
-                .get(key)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        if event.name == "hook.decided" && text("action") == "failed" {
+        if event.name != EventName::HookDecided {
+            return;
+        }
+        if let EventKind::HookDecided {
+            hook,
+            event_name,
+            action: HookAction::Failed,
+            reason,
+        } = event.kind()
+        {
             let line = format!(
-                "warning: hook `{}` failed on `{}` and decided nothing: {}",
-                text("hook"),
-                text("event_name"),
-                text("reason")
+                "warning: hook `{hook}` failed on `{event_name}` and decided nothing: {reason}"
             );
-            self.0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(line.replace('\n', " "));
+            lock(&self.0).push(line.replace('\n', " "));
         }
     }
 
@@ -102,7 +96,7 @@ impl Sink for HookWarnings {
 /// goes on as its own permissions say; an error means that the call must not run.
 pub(crate) async fn answer(
     client: &ClientSpec,
-    project: &Project,
+    project: &ProjectArgs,
     input: impl Read,
     mut worker: Option<WorkerProcess>,
 ) -> anyhow::Result<Option<Value>> {
@@ -143,24 +137,18 @@ pub(crate) async fn answer(
         CallPhase::Before => judges.judge(call).await?,
         CallPhase::After | CallPhase::Failed => {
             let error = (phase == CallPhase::Failed).then(|| {
-                message
-                    .text("error")
-                    .unwrap_or_else(|| "the client gave no reason".to_owned())
+                let error = message.text("error");
+                error.unwrap_or_else(|| "the client gave no reason".to_owned())
             });
-            let response = error
-                .clone()
-                .map_or_else(|| message.response(), Value::from);
-            judges
-                .observe(call, phase, Outcome { response, error })
-                .await
+            let response = match &error {
+                Some(error) => json!(error),
+                None => message.response(),
+            };
+            let outcome = Outcome { response, error };
+            judges.observe(call, phase, outcome).await
         }
     };
-    for line in warnings
-        .0
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .iter()
-    {
+    for line in lock(&warnings.0).iter() {
         // The answer stands, even if no one can read the warning.
         let _ = writeln!(std::io::stderr(), "{line}");
     }

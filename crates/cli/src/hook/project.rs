@@ -2,7 +2,7 @@
 
 use crate::client::HookProtocol;
 use crate::open;
-use crate::project::{self, Project};
+use crate::project::{self, ProjectArgs};
 use anyhow::{Context as _, bail};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 const RULES: [&str; 3] = [".harness", ".harness/hooks", ".harness/clients"];
 
 /// The projects that judge a call, innermost first: the one of `--project`, or those around the
-/// folder the client was started in, if that is known, or else around the folder it works in. In
-/// this order, because a command of the model's can change the folder it works in. The outer
+/// folder the client was started in, if that is known, or else around the folder it works in. That
+/// one comes last, because a command of the model can change it. The outer
 /// projects judge too: a project inside another cannot escape its rules.
 pub(super) fn governing(
     protocol: &HookProtocol,
-    project: &Project,
+    project: &ProjectArgs,
     cwd: Option<&Path>,
 ) -> anyhow::Result<Vec<PathBuf>> {
     if project.named().is_some() {
@@ -56,12 +56,8 @@ fn readable(project: &Path) -> anyhow::Result<()> {
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => continue,
             found => found.and_then(|_| std::fs::read_dir(&folder)),
         };
-        read.with_context(|| {
-            format!(
-                "cannot read `{}`, so the call cannot be judged",
-                folder.display()
-            )
-        })?;
+        let folder = folder.display();
+        read.with_context(|| format!("cannot read `{folder}`, so the call cannot be judged"))?;
     }
     Ok(())
 }

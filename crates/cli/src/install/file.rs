@@ -1,6 +1,6 @@
 //! The files of clients, and where their links lead.
 
-use crate::exit::UsageError;
+use crate::exit::{UsageError, usage};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,14 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// Where a path leads with links followed, which must be below `root`.
 pub(super) fn real(path: &Path, root: &Path) -> Result<PathBuf, UsageError> {
-    let refuse = |why: &str| {
-        UsageError::new(format!("`{}` {why}", path.display())).help("nothing was written")
-    };
+    let refuse = |why: &str| usage!("`{}` {why}", path.display()).help("nothing was written");
     let real_root = fs::canonicalize(root);
     let existing = path
         .ancestors()
         .find(|one| fs::symlink_metadata(one).is_ok())
         .unwrap_or(path);
     let found = fs::canonicalize(existing).map_err(|_| refuse("is a broken link"))?;
-    // A root that does not exist yet, as a new `CODEX_HOME`, contains no link that could lead away.
+    // A root that does not exist yet, such as a new `CODEX_HOME`, contains no link that leads out.
     if real_root.is_ok_and(|root| !found.starts_with(root)) {
         return Err(refuse(&format!(
             "is behind a link that leads out of `{}`, to `{}`",
@@ -42,28 +40,16 @@ pub(super) fn real(path: &Path, root: &Path) -> Result<PathBuf, UsageError> {
 
 /// The text of a file, if it exists.
 pub(super) fn read(path: &Path) -> Result<Option<String>, UsageError> {
-    match fs::read(path) {
-        Ok(bytes) => {
-            let text = String::from_utf8(bytes);
-            text.map(Some).map_err(|_| {
-                UsageError::new(format!("`{}` is not UTF-8", path.display()))
-                    .help("nothing was written")
-            })
-        }
-        Err(problem)
-            if matches!(
-                problem.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(None)
-        }
-        Err(problem) => Err(UsageError::new(format!(
-            "cannot read `{}`: {problem}",
-            path.display()
-        ))
-        .help("nothing was written")),
-    }
+    let shown = path.display();
+    let problem = match fs::read(path).map(String::from_utf8) {
+        Ok(Ok(text)) => return Ok(Some(text)),
+        Ok(Err(_)) => usage!("`{shown}` is not UTF-8"),
+        Err(problem) => match problem.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => return Ok(None),
+            _ => usage!("cannot read `{shown}`: {problem}"),
+        },
+    };
+    Err(problem.help("nothing was written"))
 }
 
 /// The folders that have to be created for a file, outermost first.

@@ -5,7 +5,7 @@
 //! into a 2 with a reason. Its path is absolute because clients use the user's shell, whichever
 //! that is. The command is short because Claude Code shows it to the model with every refusal.
 
-use super::{ConfigEntry, Slot};
+use super::{ConfigEntry, EntrySlot};
 use crate::client::CallPhase;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(super) fn entries(
     let value = json!({"matcher": "*", "hooks": [{"type": "command", "command": command}]});
     let entry = |&(event, _): &(&'static str, CallPhase)| ConfigEntry {
         path: vec!["hooks", event],
-        slot: Slot::Element,
+        slot: EntrySlot::Element,
         value: value.clone(),
     };
     events.iter().rev().map(entry).collect()
@@ -35,19 +35,14 @@ fn command(program: &str, client: &str) -> String {
 /// Whether a hook entry contains harness's hook for the same client. A person may have added
 /// others.
 pub(super) fn is_same_client(one: &Value, other: &Value) -> bool {
-    other
-        .get("hooks")
-        .and_then(Value::as_array)
-        .is_some_and(|hooks| hooks.iter().any(|hook| is_same_hook(one, hook)))
+    let hooks = other.get("hooks").and_then(Value::as_array);
+    hooks.is_some_and(|hooks| hooks.iter().any(|hook| is_same_hook(one, hook)))
 }
 
 /// Whether a hook is harness's own, from any version.
 pub(super) fn is_same_hook(entry: &Value, hook: &Value) -> bool {
     let client = |hook: &Value| {
-        let rest = hook
-            .get("command")
-            .and_then(Value::as_str)?
-            .strip_prefix(BEGIN)?;
+        let rest = hook.get("command")?.as_str()?.strip_prefix(BEGIN)?;
         // Another version of harness may write something else after the client's name.
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         Some(rest[..end.unwrap_or(rest.len())].to_owned())

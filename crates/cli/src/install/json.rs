@@ -1,6 +1,6 @@
 //! JSON with comments: an entry goes in as one piece, before its siblings, and nothing else moves.
 
-use super::{ConfigEntry, EntryState, Insertion, NAME, Slot, indent, newline};
+use super::{ConfigEntry, EntrySlot, EntryState, Insertion, NAME, indent, newline};
 use jsonc_parser::ast::{Object, Value as Node};
 use jsonc_parser::common::{Range, Ranged};
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
@@ -17,9 +17,9 @@ pub(super) fn look(text: &str, entry: &ConfigEntry) -> Result<EntryState, String
     }
     let judge = |value: &Value| entry.compare(value, *value == entry.value);
     match entry.slot {
-        Slot::Member => Ok(member(object(parent, &entry.path)?, NAME)?
+        EntrySlot::Member => Ok(member(object(parent, &entry.path)?, NAME)?
             .map_or(EntryState::Absent, |node| judge(&value(node)))),
-        Slot::Element => {
+        EntrySlot::Element => {
             let elements = parent
                 .as_array()
                 .ok_or_else(|| format!("`{}` is not a list", entry.path.join(".")))?;
@@ -37,8 +37,8 @@ pub(super) fn look(text: &str, entry: &ConfigEntry) -> Result<EntryState, String
 
 pub(super) fn add(text: &str, entry: &ConfigEntry) -> Result<Insertion, String> {
     let whole = match entry.slot {
-        Slot::Member => json!({ NAME: entry.value }),
-        Slot::Element => json!([entry.value]),
+        EntrySlot::Member => json!({ NAME: entry.value }),
+        EntrySlot::Element => json!([entry.value]),
     };
     let wrap = |missing: &[&str], inner: Value| {
         missing
@@ -49,47 +49,23 @@ pub(super) fn add(text: &str, entry: &ConfigEntry) -> Result<Insertion, String> 
     let Some(top) = parse(text)? else {
         let end = newline(text);
         let document = pretty(&wrap(&entry.path, whole), "  ", "", end) + end;
-        let created = (0..=entry.path.len())
-            .map(|depth| path(&entry.path[..depth]))
-            .collect();
-        return Ok(Insertion {
-            text: format!("{text}{document}"),
-            at: text.len(),
-            piece: document,
-            created,
-        });
+        let created = paths(&entry.path, 0);
+        return Ok(Insertion::new(text, text.len(), document, created));
     };
     let (parent, missing) = descend(&top, &entry.path)?;
-    let item = match (missing, entry.slot) {
-        ([key, rest @ ..], _) => Item {
-            key: Some(key),
-            value: wrap(rest, whole),
-        },
-        ([], Slot::Member) => Item {
-            key: Some(NAME),
-            value: entry.value.clone(),
-        },
-        ([], Slot::Element) => Item {
-            key: None,
-            value: entry.value.clone(),
-        },
+    let (key, value) = match (missing, entry.slot) {
+        ([key, rest @ ..], _) => (Some(*key), wrap(rest, whole)),
+        ([], EntrySlot::Member) => (Some(NAME), entry.value.clone()),
+        ([], EntrySlot::Element) => (None, entry.value.clone()),
     };
     let unit = object(&top, &[])?
         .properties
         .first()
         .map(|first| indent(text, first.start()))
         .filter(|unit| !unit.is_empty());
-    let (at, piece) = item.piece(text, parent, unit.unwrap_or("  "));
-    let known = entry.path.len() - missing.len();
-    let created = (known + 1..=entry.path.len())
-        .map(|depth| path(&entry.path[..depth]))
-        .collect();
-    Ok(Insertion {
-        text: format!("{}{piece}{}", &text[..at], &text[at..]),
-        at,
-        piece,
-        created,
-    })
+    let (at, piece) = insert(text, parent, unit.unwrap_or("  "), key, &value);
+    let created = paths(&entry.path, entry.path.len() - missing.len() + 1);
+    Ok(Insertion::new(text, at, piece, created))
 }
 
 pub(super) fn remove(
@@ -105,26 +81,21 @@ pub(super) fn remove(
             };
             let (parent, missing) = descend(&top, &entry.path)?;
             let is_it = |index: usize, node: &Node<'_>| match (entry.slot, parent) {
-                (Slot::Member, Node::Object(object)) => {
+                (EntrySlot::Member, Node::Object(object)) => {
                     object.properties[index].name.as_str() == NAME
                 }
                 _ => entry.is_ours(&value(node)),
             };
-            let items = if missing.is_empty() {
-                items(parent)
-            } else {
-                Vec::new()
-            };
-            let found = items
-                .iter()
-                .enumerate()
-                .find(|(index, (_, node))| is_it(*index, node));
-            let ranges = |items: &[(Range, &Node<'_>)]| {
-                items.iter().map(|(range, _)| *range).collect::<Vec<_>>()
-            };
+            let mut items = items(parent);
+            items.retain(|_| missing.is_empty());
+            let mut all = items.iter().enumerate();
+            let found = all.find(|(index, (_, node))| is_it(*index, node));
             found.map(|(index, (_, node))| match shared(node, entry) {
                 Some((hooks, at)) => without(&text, &hooks, at),
-                None => without(&text, &ranges(&items), index),
+                None => {
+                    let ranges: Vec<Range> = items.iter().map(|(range, _)| *range).collect();
+                    without(&text, &ranges, index)
+                }
             })
         };
         let Some(cut) = cut else { break };
@@ -159,7 +130,9 @@ pub(super) fn remove(
 
 /// The hooks of an element and which of them is ours, where there are others: only ours is removed.
 fn shared(node: &Node<'_>, entry: &ConfigEntry) -> Option<(Vec<Range>, usize)> {
-    let object = node.as_object().filter(|_| entry.slot == Slot::Element)?;
+    let object = node
+        .as_object()
+        .filter(|_| entry.slot == EntrySlot::Element)?;
     let hooks = object
         .properties
         .iter()
@@ -274,67 +247,49 @@ fn value(node: &Node<'_>) -> Value {
     }
 }
 
-/// What is inserted into an object or a list.
-struct Item<'i> {
-    key: Option<&'i str>,
-    value: Value,
-}
-
-impl Item<'_> {
-    /// Where it goes, and its bytes.
-    fn piece(&self, text: &str, parent: &Node<'_>, unit: &str) -> (usize, String) {
-        let range = parent.range();
-        let open = range.start + 1;
-        let key = self
-            .key
-            .map(|key| format!("{}: ", json!(key)))
-            .unwrap_or_default();
-        let first = items(parent).first().map(|(range, _)| range.start);
-        if first.is_some_and(|first| !text[open..first].contains('\n')) {
-            let space = if text[open..].starts_with(' ') {
-                " "
-            } else {
-                ""
-            };
-            return (open, format!("{space}{key}{},", self.value));
-        }
-        let (end, outer) = (newline(text), indent(text, range.start));
-        let inner = first.map_or_else(
-            || format!("{outer}{unit}"),
-            |first| indent(text, first).to_owned(),
-        );
-        let at = after_line(text, open);
-        let mut piece = format!(
-            "{end}{inner}{key}{}",
-            pretty(&self.value, unit, &inner, end)
-        );
-        if first.is_some() {
-            piece.push(',');
-        } else if !text[at..range.end].contains('\n') {
-            piece += &format!("{end}{outer}");
-        }
-        (at, piece)
+/// Where a member of an object or an element of a list goes, and its bytes.
+fn insert(
+    text: &str,
+    parent: &Node<'_>,
+    unit: &str,
+    key: Option<&str>,
+    value: &Value,
+) -> (usize, String) {
+    let range = parent.range();
+    let open = range.start + 1;
+    let key = key
+        .map(|key| format!("{}: ", json!(key)))
+        .unwrap_or_default();
+    let first = items(parent).first().map(|(range, _)| range.start);
+    if first.is_some_and(|first| !text[open..first].contains('\n')) {
+        let space = &text[open..][..usize::from(text[open..].starts_with(' '))];
+        return (open, format!("{space}{key}{value},"));
     }
+    let (end, outer) = (newline(text), indent(text, range.start));
+    let inner = match first {
+        Some(first) => indent(text, first).to_owned(),
+        None => format!("{outer}{unit}"),
+    };
+    let at = after_line(text, open);
+    let mut piece = format!("{end}{inner}{key}{}", pretty(value, unit, &inner, end));
+    if first.is_some() {
+        piece.push(',');
+    } else if !text[at..range.end].contains('\n') {
+        piece += &format!("{end}{outer}");
+    }
+    (at, piece)
 }
 
 /// Several lines, all but the first indented by `inner`.
 fn pretty(value: &Value, unit: &str, inner: &str, end: &str) -> String {
-    let lines = format!("{value:#}")
-        .lines()
-        .map(str::to_owned)
-        .collect::<Vec<_>>();
-    let lay_out = |line: &String| {
+    let text = format!("{value:#}");
+    let lay_out = |line: &str| {
         let bare = line.trim_start_matches(' ');
-        format!(
-            "{inner}{}{bare}",
-            unit.repeat((line.len() - bare.len()) / 2)
-        )
+        let depth = (line.len() - bare.len()) / 2;
+        format!("{}{bare}", unit.repeat(depth))
     };
-    let mut made: Vec<String> = lines.iter().map(lay_out).collect();
-    if let Some(first) = made.first_mut() {
-        *first = lines.first().cloned().unwrap_or_default();
-    }
-    made.join(end)
+    let lines: Vec<String> = text.lines().map(lay_out).collect();
+    lines.join(&format!("{end}{inner}"))
 }
 
 /// The end of the line, if only a comment follows on it; otherwise the place itself.
@@ -393,6 +348,8 @@ fn significant(text: &str, mut at: usize) -> usize {
     }
 }
 
-fn path(keys: &[&str]) -> Vec<String> {
-    keys.iter().map(|key| (*key).to_owned()).collect()
+/// The paths of the parents from this depth on.
+fn paths(keys: &[&str], from: usize) -> Vec<Vec<String>> {
+    let path = |depth| keys[..depth].iter().map(|&key| key.to_owned()).collect();
+    (from..=keys.len()).map(path).collect()
 }

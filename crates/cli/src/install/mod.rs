@@ -13,8 +13,9 @@ mod yaml;
 pub(crate) use plan::{FileChange, InstallPlan};
 
 use crate::client::CallPhase;
-use crate::exit::UsageError;
+use crate::exit::{UsageError, usage};
 use clap::ValueEnum;
+use record::Piece;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ pub(crate) const NAME: &str = "harness";
 
 /// For whom a client is configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scope {
+pub(crate) enum InstallScope {
     /// Everyone who works in this project
     Project,
     /// This user, in every project
@@ -33,7 +34,7 @@ pub(crate) enum Scope {
 /// Where a client is configured, and what is written there.
 pub(crate) struct InstallContext<'s> {
     /// For whom.
-    pub(crate) scope: Scope,
+    pub(crate) scope: InstallScope,
     /// The project's folder; for a user only where one was found.
     pub(crate) project: &'s Path,
     /// The user's home.
@@ -54,9 +55,9 @@ impl InstallContext<'_> {
     /// What the files in a client's folder must lie in, links followed.
     pub(crate) fn root_of(&self, folder: &Path) -> PathBuf {
         let root = match self.scope {
-            Scope::Project => self.project,
-            Scope::User if folder.starts_with(self.home) => self.home,
-            Scope::User => folder,
+            InstallScope::Project => self.project,
+            InstallScope::User if folder.starts_with(self.home) => self.home,
+            InstallScope::User => folder,
         };
         root.to_owned()
     }
@@ -65,14 +66,10 @@ impl InstallContext<'_> {
     /// clients start servers in another folder.
     pub(crate) fn mcp_words(&self) -> Result<Vec<String>, UsageError> {
         let mut words = vec!["mcp".to_owned()];
-        if self.scope == Scope::Project {
+        if self.scope == InstallScope::Project {
+            let shown = self.project.display();
             let project = self.project.to_str();
-            let project = project.ok_or_else(|| {
-                UsageError::new(format!(
-                    "the path `{}` is not UTF-8",
-                    self.project.display()
-                ))
-            })?;
+            let project = project.ok_or_else(|| usage!("the path `{shown}` is not UTF-8"))?;
             words.extend(["--project".to_owned(), project.to_owned()]);
         }
         Ok(words)
@@ -82,7 +79,7 @@ impl InstallContext<'_> {
     pub(crate) fn server(&self, key: &'static str) -> Result<ConfigEntry, UsageError> {
         Ok(ConfigEntry {
             path: vec![key],
-            slot: Slot::Member,
+            slot: EntrySlot::Member,
             value: json!({"command": self.program, "args": self.mcp_words()?}),
         })
     }
@@ -91,15 +88,11 @@ impl InstallContext<'_> {
     /// project and in the home.
     pub(crate) fn server_file(&self, path: &str) -> Result<Vec<ConfigFile>, UsageError> {
         let root = match self.scope {
-            Scope::Project => self.project,
-            Scope::User => self.home,
+            InstallScope::Project => self.project,
+            InstallScope::User => self.home,
         };
-        Ok(vec![ConfigFile {
-            path: root.join(path),
-            root: root.to_owned(),
-            syntax: Syntax::Json,
-            entries: vec![self.server("mcpServers")?],
-        }])
+        let servers = vec![self.server("mcpServers")?];
+        Ok(vec![ConfigFile::json(root.join(path), root, servers)])
     }
 
     /// The hooks of a client, one for each event.
@@ -117,29 +110,40 @@ pub(crate) struct ConfigFile {
     pub(crate) path: PathBuf,
     /// What the file must lie in, links followed.
     pub(crate) root: PathBuf,
-    pub(crate) syntax: Syntax,
+    pub(crate) syntax: ConfigSyntax,
     /// What the file must contain. The last entry ends up first in the file.
     pub(crate) entries: Vec<ConfigEntry>,
+}
+
+impl ConfigFile {
+    pub(crate) fn json(path: PathBuf, root: &Path, entries: Vec<ConfigEntry>) -> Self {
+        Self {
+            path,
+            root: root.to_owned(),
+            syntax: ConfigSyntax::Json,
+            entries,
+        }
+    }
 }
 
 /// One piece of configuration.
 pub(crate) struct ConfigEntry {
     /// The keys that lead to its parent.
     pub(crate) path: Vec<&'static str>,
-    pub(crate) slot: Slot,
+    pub(crate) slot: EntrySlot,
     pub(crate) value: Value,
 }
 
 /// Where in its parent an entry stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Slot {
+pub(crate) enum EntrySlot {
     /// The member called `harness`.
     Member,
     /// One element of a list.
     Element,
 }
 
-/// What a file has of an entry.
+/// The state of an entry in a file.
 #[derive(Debug, PartialEq, Eq)]
 enum EntryState {
     Absent,
@@ -154,23 +158,31 @@ enum EntryState {
 /// A text with an entry added to it.
 struct Insertion {
     text: String,
-    /// Where it was inserted.
-    at: usize,
     /// What was inserted, exactly and in one piece.
-    piece: String,
+    piece: Piece,
     /// The paths of the parents that were created for it.
     created: Vec<Vec<String>>,
 }
 
+impl Insertion {
+    fn new(text: &str, at: usize, piece: String, created: Vec<Vec<String>>) -> Self {
+        Self {
+            text: format!("{}{piece}{}", &text[..at], &text[at..]),
+            piece: Piece { at, text: piece },
+            created,
+        }
+    }
+}
+
 /// The format of a configuration file.
 #[derive(Clone, Copy)]
-pub(crate) enum Syntax {
+pub(crate) enum ConfigSyntax {
     Json,
     Toml,
     Yaml,
 }
 
-impl Syntax {
+impl ConfigSyntax {
     fn look(self, text: &str, entry: &ConfigEntry) -> Result<EntryState, String> {
         match self {
             Self::Json => json::look(text, entry),
@@ -204,7 +216,7 @@ impl Syntax {
 }
 
 impl ConfigEntry {
-    /// What a value in the place of this entry is.
+    /// Compares this entry with a value found in its place.
     fn compare(&self, value: &Value, same: bool) -> EntryState {
         match same {
             true => EntryState::Current,
@@ -216,22 +228,13 @@ impl ConfigEntry {
     /// Whether harness wrote a value that stands in the place of this entry.
     fn is_ours(&self, value: &Value) -> bool {
         match self.slot {
-            Slot::Member => {
-                let program = value
-                    .get("command")
-                    .or_else(|| value.get("cmd"))
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
-                let first = value
-                    .get("args")
-                    .and_then(|words| words.get(0))
-                    .and_then(Value::as_str);
-                Path::new(program)
-                    .file_name()
-                    .is_some_and(|name| name == NAME)
-                    && first == Some("mcp")
+            EntrySlot::Member => {
+                let program = value.get("command").or_else(|| value.get("cmd"));
+                let program = Path::new(program.and_then(Value::as_str).unwrap_or_default());
+                let is_harness = program.file_name().is_some_and(|name| name == NAME);
+                is_harness && value.pointer("/args/0").and_then(Value::as_str) == Some("mcp")
             }
-            Slot::Element => hook::is_same_client(&self.value, value),
+            EntrySlot::Element => hook::is_same_client(&self.value, value),
         }
     }
 }

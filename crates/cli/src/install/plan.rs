@@ -1,9 +1,9 @@
 //! The changes to a client's files, worked out before anything is written.
 
-use super::record::{InstallRecord, Piece};
+use super::record::InstallRecord;
 use super::{ConfigFile, EntryState, InstallContext, file};
 use crate::client::ClientSpec;
-use crate::exit::UsageError;
+use crate::exit::{UsageError, usage};
 use crate::replace::replace;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl InstallPlan {
                 change.record = None;
                 return Ok(text);
             }
-            let clean = if found.iter().all(|found| *found == EntryState::Absent) {
+            let mut text = if is_absent(&found) {
                 record = InstallRecord {
                     existed: change.before.is_some(),
                     folders: file::missing_folders(&change.real),
@@ -57,13 +57,9 @@ impl InstallPlan {
                 strip(config, &text, Some(&record))?
             };
             (record.pieces, record.created) = (Vec::new(), Vec::new());
-            let mut text = clean;
             for entry in &config.entries {
                 let added = config.syntax.add(&text, entry)?;
-                record.pieces.push(Piece {
-                    at: added.at,
-                    text: added.piece,
-                });
+                record.pieces.push(added.piece);
                 record.created.extend(added.created);
                 text = added.text;
             }
@@ -82,17 +78,13 @@ impl InstallPlan {
             let Some(text) = change.before.clone() else {
                 return Ok(String::new());
             };
-            if look(config, &text)?
-                .iter()
-                .all(|found| *found == EntryState::Absent)
-            {
+            if is_absent(&look(config, &text)?) {
                 return Ok(text);
             }
             let bare = strip(config, &text, change.recorded.as_ref())?;
-            if let Some(record) = change
-                .recorded
-                .as_ref()
-                .filter(|record| !record.existed && bare.is_empty())
+            if let Some(record) = &change.recorded
+                && !record.existed
+                && bare.is_empty()
             {
                 (change.after, change.folders) = (None, record.folders.clone());
             }
@@ -122,7 +114,7 @@ impl InstallPlan {
                 folders: Vec::new(),
             };
             let text = work_out(&config, &mut change).map_err(|why| {
-                UsageError::new(format!("cannot change `{}`: {why}", config.path.display()))
+                usage!("cannot change `{}`: {why}", config.path.display())
                     .help("nothing was written; fix the file first")
             })?;
             // An absent file stays absent, and so does one that is removed.
@@ -154,11 +146,9 @@ impl InstallPlan {
     pub(crate) fn write(&self) -> Result<(), UsageError> {
         for change in self.changes() {
             if file::read(&change.real)? != change.before {
-                return Err(UsageError::new(format!(
-                    "`{}` has changed in the meantime",
-                    change.path.display()
-                ))
-                .help("nothing was written; try again"));
+                let path = change.path.display();
+                let problem = usage!("`{path}` has changed in the meantime");
+                return Err(problem.help("nothing was written; try again"));
             }
         }
         let mut done: Vec<&FileChange> = Vec::new();
@@ -168,11 +158,8 @@ impl InstallPlan {
                     earlier.put_back(&self.state);
                 }
                 change.put_back(&self.state);
-                return Err(UsageError::new(format!(
-                    "cannot write `{}`: {problem}",
-                    path.display()
-                ))
-                .help("nothing was changed"));
+                let problem = usage!("cannot write `{}`: {problem}", path.display());
+                return Err(problem.help("nothing was changed"));
             }
             done.push(change);
         }
@@ -204,7 +191,7 @@ impl FileChange {
             }
             None => {
                 fs::remove_file(&self.real)?;
-                // A folder that something else uses by now is not empty, and stays.
+                // A folder that something else uses by now is not empty, so it stays.
                 self.folders
                     .iter()
                     .rev()
@@ -214,7 +201,7 @@ impl FileChange {
         Ok(())
     }
 
-    /// Restores the state before, as far as possible: what made writing fail may do so again.
+    /// Restores the previous state if possible: writing may fail again for the same reason.
     fn put_back(&self, state: &Path) {
         let _ = match &self.before {
             Some(text) => replace(&self.real, text),
@@ -235,15 +222,18 @@ fn look(config: &ConfigFile, text: &str) -> Result<Vec<EntryState>, String> {
     let found = config.entries.iter().map(|entry| {
         let found = config.syntax.look(text, entry)?;
         let path = entry.path.join(".");
-        if found == EntryState::Foreign {
-            Err(format!(
+        match found {
+            EntryState::Foreign => Err(format!(
                 "it has a `{path}.harness` that harness did not write"
-            ))
-        } else {
-            Ok(found)
+            )),
+            found => Ok(found),
         }
     });
     found.collect()
+}
+
+fn is_absent(found: &[EntryState]) -> bool {
+    found.iter().all(|found| *found == EntryState::Absent)
 }
 
 /// The text without our entries: byte for byte as it was if the record still fits, otherwise by
@@ -253,21 +243,14 @@ fn strip(
     text: &str,
     record: Option<&InstallRecord>,
 ) -> Result<String, String> {
-    let is_clean = |text: &str| {
-        look(config, text).is_ok_and(|found| found.iter().all(|found| *found == EntryState::Absent))
-    };
-    if let Some(bare) = record
-        .and_then(|record| record.undo(text))
-        .filter(|bare| is_clean(bare))
+    if let Some(bare) = record.and_then(|record| record.undo(text))
+        && look(config, &bare).is_ok_and(|found| is_absent(&found))
     {
         return Ok(bare);
     }
     let created = record.map_or(&[][..], |record| &record.created);
-    config
-        .entries
-        .iter()
-        .rev()
-        .try_fold(text.to_owned(), |text, entry| {
-            config.syntax.remove(&text, entry, created)
-        })
+    let mut entries = config.entries.iter().rev();
+    entries.try_fold(text.to_owned(), |text, entry| {
+        config.syntax.remove(&text, entry, created)
+    })
 }

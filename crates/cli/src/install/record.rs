@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_come_out_in_reverse_and_only_when_all_are_there() {
+    fn pieces_are_removed_in_reverse_and_only_if_all_are_present() {
         let record = |pieces: &[(usize, &str)]| InstallRecord {
             pieces: pieces
                 .iter()
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_back_and_a_broken_one_is_none() {
+    fn a_record_is_read_back_and_a_broken_one_is_ignored() {
         let state = tempfile::tempdir().expect("a folder");
         let file = Path::new("/a/b.json");
         let record = InstallRecord {

@@ -1,8 +1,8 @@
-//! Whatever a file looks like: entries go in, come out again byte for byte, and nothing else is
+//! In files of any layout, entries go in and come out again byte for byte, and nothing else is
 //! touched.
 
-use super::record::{InstallRecord, Piece};
-use super::{ConfigEntry, EntryState, Slot, Syntax, hook};
+use super::record::InstallRecord;
+use super::{ConfigEntry, ConfigSyntax, EntrySlot, EntryState, hook};
 use crate::client::CallPhase;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -21,13 +21,13 @@ const ALL_EVENTS: &[(&str, CallPhase)] = &[
 fn server(key: &'static str) -> Vec<ConfigEntry> {
     vec![ConfigEntry {
         path: vec![key],
-        slot: Slot::Member,
+        slot: EntrySlot::Member,
         value: json!({"command": PROGRAM, "args": ["mcp", "--project", "/p \"q\""]}),
     }]
 }
 
-/// All entries in, all out; gives the text with them.
-fn there_and_back(syntax: Syntax, text: &str, entries: &[ConfigEntry]) -> String {
+/// Adds all entries and removes them again; returns the text with them.
+fn there_and_back(syntax: ConfigSyntax, text: &str, entries: &[ConfigEntry]) -> String {
     let mut record = InstallRecord::default();
     let mut with = text.to_owned();
     for entry in entries {
@@ -36,13 +36,11 @@ fn there_and_back(syntax: Syntax, text: &str, entries: &[ConfigEntry]) -> String
             .add(&with, entry)
             .unwrap_or_else(|why| panic!("{why} in\n{with}"));
         assert!(
-            added.text.len() == with.len() + added.piece.len() && added.text.contains(&added.piece),
+            added.text.len() == with.len() + added.piece.text.len()
+                && added.text.contains(&added.piece.text),
             "only one piece is added\n{with}"
         );
-        record.pieces.push(Piece {
-            at: added.at,
-            text: added.piece,
-        });
+        record.pieces.push(added.piece);
         record.created.extend(added.created);
         with = added.text;
     }
@@ -71,7 +69,7 @@ fn there_and_back(syntax: Syntax, text: &str, entries: &[ConfigEntry]) -> String
 }
 
 #[test]
-fn json_of_any_layout_takes_entries_and_gives_them_back() {
+fn entries_go_into_json_of_any_layout_and_come_out_again() {
     for text in [
         "",
         "\n",
@@ -88,9 +86,9 @@ fn json_of_any_layout_takes_entries_and_gives_them_back() {
         "{\n  \"hooks\": { \"Stop\": [\n    1 // é\n  ]}, \"z\": \"}{\" }\n\n\n",
         "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      // mine\n      {\n        \"matcher\": \"Bash\"\n      }\n    ]\n  }\n}",
     ] {
-        there_and_back(Syntax::Json, text, &server("mcpServers"));
+        there_and_back(ConfigSyntax::Json, text, &server("mcpServers"));
         there_and_back(
-            Syntax::Json,
+            ConfigSyntax::Json,
             text,
             &hook::entries(PROGRAM, "claude-code", ALL_EVENTS),
         );
@@ -98,9 +96,9 @@ fn json_of_any_layout_takes_entries_and_gives_them_back() {
 }
 
 #[test]
-fn json_is_laid_out_like_its_neighbours() {
+fn new_json_is_indented_like_its_neighbours() {
     let with = there_and_back(
-        Syntax::Json,
+        ConfigSyntax::Json,
         "{\n\t\"mcpServers\": { // all\n\t\t\"b\": {}\n\t}\n}",
         &server("mcpServers"),
     );
@@ -110,7 +108,7 @@ fn json_is_laid_out_like_its_neighbours() {
         ),
         "{with}"
     );
-    let with = there_and_back(Syntax::Json, "{ \"a\": 1 }", &server("mcpServers"));
+    let with = there_and_back(ConfigSyntax::Json, "{ \"a\": 1 }", &server("mcpServers"));
     assert!(
         with.starts_with("{ \"mcpServers\": {\"harness\"") && with.ends_with("}}, \"a\": 1 }"),
         "{with}"
@@ -118,7 +116,7 @@ fn json_is_laid_out_like_its_neighbours() {
 }
 
 #[test]
-fn toml_and_yaml_of_any_layout_take_the_entry_and_give_it_back() {
+fn entries_go_into_toml_and_yaml_of_any_layout_and_come_out_again() {
     for text in [
         "",
         "# only a comment",
@@ -126,7 +124,7 @@ fn toml_and_yaml_of_any_layout_take_the_entry_and_give_it_back() {
         "[mcp_servers.other]\r\ncommand = 'x'\r\n\r\n# y\r\n[z]\r\n",
         "mcp_servers.x.command = \"y\"\n",
     ] {
-        there_and_back(Syntax::Toml, text, &server("mcp_servers"));
+        there_and_back(ConfigSyntax::Toml, text, &server("mcp_servers"));
     }
     for text in [
         "",
@@ -137,9 +135,9 @@ fn toml_and_yaml_of_any_layout_take_the_entry_and_give_it_back() {
         "a: 1\r\nextensions:\r\n  # first\r\n  b:\r\n    cmd: x\r\n",
         "a: 'it''s'\nextensions:\n",
     ] {
-        there_and_back(Syntax::Yaml, text, &server("extensions"));
+        there_and_back(ConfigSyntax::Yaml, text, &server("extensions"));
     }
-    let flow = Syntax::Yaml
+    let flow = ConfigSyntax::Yaml
         .add("extensions: {}\n", &server("extensions")[0])
         .map(|added| added.text)
         .unwrap_or_default();
@@ -147,40 +145,43 @@ fn toml_and_yaml_of_any_layout_take_the_entry_and_give_it_back() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_refused() {
+fn files_with_an_unknown_layout_are_refused() {
     let (json, toml, yaml) = (
         &server("mcpServers")[0],
         &server("mcp_servers")[0],
         &server("extensions")[0],
     );
     // Only the record tells this text from a table.
-    let quoted = Syntax::Toml
+    let quoted = ConfigSyntax::Toml
         .add("a = \"\"\"\n[mcp_servers.harness]\n\"\"\"\n", toml)
         .map(|added| added.text)
         .unwrap_or_default();
-    assert!(Syntax::Toml.remove(&quoted, toml, &[]).is_err(), "{quoted}");
+    assert!(
+        ConfigSyntax::Toml.remove(&quoted, toml, &[]).is_err(),
+        "{quoted}"
+    );
     for (syntax, text, entry) in [
-        (Syntax::Json, "{", json),
-        (Syntax::Json, "[]", json),
-        (Syntax::Json, "{\"a\": 1 \"b\": 2}", json),
-        (Syntax::Json, "{\"mcpServers\": []}", json),
+        (ConfigSyntax::Json, "{", json),
+        (ConfigSyntax::Json, "[]", json),
+        (ConfigSyntax::Json, "{\"a\": 1 \"b\": 2}", json),
+        (ConfigSyntax::Json, "{\"mcpServers\": []}", json),
         (
-            Syntax::Json,
+            ConfigSyntax::Json,
             "{\"mcpServers\": {}, \"mcpServers\": {}}",
             json,
         ),
-        (Syntax::Toml, "a = ", toml),
-        (Syntax::Toml, "mcp_servers = 1\n", toml),
+        (ConfigSyntax::Toml, "a = ", toml),
+        (ConfigSyntax::Toml, "mcp_servers = 1\n", toml),
         (
-            Syntax::Toml,
+            ConfigSyntax::Toml,
             "mcp_servers = { x = { command = \"y\" } }\n",
             toml,
         ),
-        (Syntax::Yaml, "a: [", yaml),
-        (Syntax::Yaml, "- a\n", yaml),
-        (Syntax::Yaml, "a: 1\n---\nb: 1\n", yaml),
-        (Syntax::Yaml, "extensions: [a]\n", yaml),
-        (Syntax::Yaml, "extensions: &x\n  a: {}\n", yaml),
+        (ConfigSyntax::Yaml, "a: [", yaml),
+        (ConfigSyntax::Yaml, "- a\n", yaml),
+        (ConfigSyntax::Yaml, "a: 1\n---\nb: 1\n", yaml),
+        (ConfigSyntax::Yaml, "extensions: [a]\n", yaml),
+        (ConfigSyntax::Yaml, "extensions: &x\n  a: {}\n", yaml),
     ] {
         assert!(
             syntax.look(text, entry).is_err() || syntax.add(text, entry).is_err(),
@@ -190,10 +191,10 @@ fn what_cannot_be_followed_is_refused() {
 }
 
 #[test]
-fn an_entry_of_another_is_never_taken_for_ours() {
+fn foreign_entries_are_never_mistaken_for_ours() {
     let ours = server("mcpServers");
     let look = |value: Value| {
-        Syntax::Json.look(
+        ConfigSyntax::Json.look(
             &json!({"mcpServers": {"harness": value}}).to_string(),
             &ours[0],
         )
@@ -215,16 +216,16 @@ fn an_entry_of_another_is_never_taken_for_ours() {
         json!({"hooks": {"PreToolUse": [hook::entries("/old/harness", client, PRE_AND_POST)[0].value]}}).to_string()
     };
     assert_eq!(
-        Syntax::Json.look(&of("codex"), &hooks[1]),
+        ConfigSyntax::Json.look(&of("codex"), &hooks[1]),
         Ok(EntryState::Outdated)
     );
     assert_eq!(
-        Syntax::Json.look(&of("claude-code"), &hooks[1]),
+        ConfigSyntax::Json.look(&of("claude-code"), &hooks[1]),
         Ok(EntryState::Absent)
     );
     let later = of("codex").replace(" || ", " --then ");
     assert_eq!(
-        Syntax::Json.look(&later, &hooks[1]),
+        ConfigSyntax::Json.look(&later, &hooks[1]),
         Ok(EntryState::Outdated),
         "what another version wrote"
     );
@@ -295,11 +296,11 @@ fn documents() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
-    fn any_json_is_taken_and_given_back_or_refused(text in documents()) {
+    fn any_json_file_is_restored_or_refused(text in documents()) {
         for entries in [server("mcpServers"), hook::entries(PROGRAM, "claude-code", ALL_EVENTS)] {
-            let fits = entries.iter().all(|entry| Syntax::Json.look(&text, entry) == Ok(EntryState::Absent) && Syntax::Json.add(&text, entry).is_ok());
+            let fits = entries.iter().all(|entry| ConfigSyntax::Json.look(&text, entry) == Ok(EntryState::Absent) && ConfigSyntax::Json.add(&text, entry).is_ok());
             if fits {
-                there_and_back(Syntax::Json, &text, &entries);
+                there_and_back(ConfigSyntax::Json, &text, &entries);
             }
         }
     }
@@ -307,9 +308,9 @@ proptest! {
     #[test]
     fn no_bytes_make_the_editors_panic(text in ".{0,60}", which in 0..3_usize) {
         let (syntax, entries) = [
-            (Syntax::Json, server("mcpServers")),
-            (Syntax::Toml, server("mcp_servers")),
-            (Syntax::Yaml, server("extensions")),
+            (ConfigSyntax::Json, server("mcpServers")),
+            (ConfigSyntax::Toml, server("mcp_servers")),
+            (ConfigSyntax::Yaml, server("extensions")),
         ].into_iter().nth(which).expect("one of three");
         if syntax.look(&text, &entries[0]) == Ok(EntryState::Absent) && syntax.add(&text, &entries[0]).is_ok() {
             there_and_back(syntax, &text, &entries);

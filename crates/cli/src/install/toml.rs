@@ -32,20 +32,16 @@ pub(super) fn add(text: &str, entry: &ConfigEntry) -> Result<Insertion, String> 
     if !text.is_empty() && !text.ends_with('\n') {
         piece.insert_str(0, end);
     }
-    let at = text.len();
-    let text = format!("{text}{piece}");
-    if !matches!(look(&text, entry), Ok(EntryState::Current)) {
-        return Err(format!(
-            "`{0}` is an inline table; write it as `[{0}]`",
-            entry.path.join(".")
-        ));
+    let added = Insertion::new(text, text.len(), piece, Vec::new());
+    match look(&added.text, entry) {
+        Ok(EntryState::Current) => Ok(added),
+        _ => {
+            let path = entry.path.join(".");
+            Err(format!(
+                "`{path}` is an inline table; write it as `[{path}]`"
+            ))
+        }
     }
-    Ok(Insertion {
-        text,
-        at,
-        piece,
-        created: Vec::new(),
-    })
 }
 
 /// Removes the table and its sub-tables, each up to the first empty line, comment or next table.
@@ -78,12 +74,8 @@ pub(super) fn remove(text: &str, entry: &ConfigEntry) -> Result<String, String> 
 
 fn parse(text: &str) -> Result<DocumentMut, String> {
     text.parse::<DocumentMut>().map_err(|problem| {
-        problem
-            .to_string()
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned()
+        let text = problem.to_string();
+        text.lines().next().unwrap_or_default().to_owned()
     })
 }
 

@@ -1,6 +1,7 @@
 //! YAML, line by line: the entry comes first below its key, or at the end of the file with the key.
 
 use super::{ConfigEntry, EntryState, Insertion, NAME, newline};
+use crate::output::value_text;
 use saphyr_parser::{Event, Parser};
 use serde_json::{Map, Value};
 
@@ -26,54 +27,33 @@ pub(super) fn add(text: &str, entry: &ConfigEntry) -> Result<Insertion, String> 
     let key_at = key_line(text, &key);
     let (at, piece) = match key_at {
         None => {
-            let start = if text.is_empty() || text.ends_with('\n') {
-                ""
-            } else {
-                end
-            };
-            (
-                text.len(),
-                format!("{start}{key}:{end}{}", block(entry, "  ", end)),
-            )
+            let block = block(entry, "  ", end);
+            let piece = format!("{}{key}:{end}{block}", line_break(text, end));
+            (text.len(), piece)
         }
         Some((after_key, next)) => match text[after_key..next].trim() {
             value if value.is_empty() || value.starts_with('#') => {
-                let start = if text[..next].ends_with('\n') {
-                    ""
-                } else {
-                    end
-                };
-                (
-                    next,
-                    format!("{start}{}", block(entry, &child_indent(&text[next..]), end)),
-                )
+                let block = block(entry, &child_indent(&text[next..]), end);
+                (next, format!("{}{block}", line_break(&text[..next], end)))
             }
             value if value.starts_with('{') => {
                 let open = after_key + text[after_key..next].find('{').unwrap_or_default() + 1;
-                let comma = if text[open..].trim_start().starts_with('}') {
-                    ""
-                } else {
-                    ", "
+                let comma = match text[open..].trim_start().starts_with('}') {
+                    true => "",
+                    false => ", ",
                 };
                 (open, format!("{NAME}: {}{comma}", entry.value))
             }
             _ => return Err(format!("`{key}` is not a block mapping")),
         },
     };
-    let text = format!("{}{piece}{}", &text[..at], &text[at..]);
-    match look(&text, entry) {
-        Ok(EntryState::Current) => {
-            let created = match key_at {
-                None => vec![vec![key]],
-                Some(_) => Vec::new(),
-            };
-            Ok(Insertion {
-                text,
-                at,
-                piece,
-                created,
-            })
-        }
+    let created = match key_at {
+        None => vec![vec![key.clone()]],
+        Some(_) => Vec::new(),
+    };
+    let added = Insertion::new(text, at, piece, created);
+    match look(&added.text, entry) {
+        Ok(EntryState::Current) => Ok(added),
         _ => Err(format!(
             "harness does not understand the layout of `{key}`; add the entry by hand"
         )),
@@ -117,6 +97,14 @@ pub(super) fn remove(
         _ => Err(format!(
             "harness does not understand the layout of `{key}.{NAME}`; remove it by hand"
         )),
+    }
+}
+
+/// What must follow a text so that a new line starts.
+fn line_break<'e>(text: &str, end: &'e str) -> &'e str {
+    match text.is_empty() || text.ends_with('\n') {
+        true => "",
+        false => end,
     }
 }
 
@@ -168,12 +156,10 @@ fn parse(text: &str) -> Result<Value, String> {
             Event::Scalar(value, ..) => Value::String(value.into_owned()),
             Event::Alias(_) => Value::Null,
             Event::SequenceStart(..) | Event::MappingStart(..) => {
-                let empty = if matches!(event, Event::MappingStart(..)) {
-                    Value::Object(Map::new())
-                } else {
-                    Value::Array(Vec::new())
-                };
-                stack.push(empty);
+                stack.push(match event {
+                    Event::MappingStart(..) => Value::Object(Map::new()),
+                    _ => Value::Array(Vec::new()),
+                });
                 keys.push(None);
                 if stack.len() > 200 {
                     return Err("it is nested too deeply".into());
@@ -190,13 +176,7 @@ fn parse(text: &str) -> Result<Value, String> {
             (Some(Value::Array(items)), _) => items.push(finished),
             (Some(Value::Object(members)), Some(key)) => match key.take() {
                 Some(key) => drop(members.insert(key, finished)),
-                None => {
-                    *key = Some(
-                        finished
-                            .as_str()
-                            .map_or_else(|| finished.to_string(), str::to_owned),
-                    )
-                }
+                None => *key = Some(value_text(&finished)),
             },
             _ if document.is_some() => return Err("it contains several documents".into()),
             _ => document = Some(finished),

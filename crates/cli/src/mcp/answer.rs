@@ -8,10 +8,10 @@ use rmcp::model::{
     CallToolResult, ContentBlock, ErrorData, MetaObject, Resource, ResourceContents,
 };
 use serde_json::Value;
+use tool_harness::Code;
+use tool_harness::ToolMessage;
+use tool_harness::ToolResult;
 use tool_harness::content::{self, ResourceBody};
-use tool_harness::message::ToolMessage;
-use tool_harness::refusal::Code;
-use tool_harness::result::ToolResult;
 
 /// Whether the listing has an output schema for the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +29,11 @@ pub(super) fn answer(
     revision: Revision,
     promise: OutputPromise,
 ) -> Result<CallToolResult, ErrorData> {
-    if let Some(unknown) = result
-        .error
-        .as_ref()
-        .filter(|error| error.code == Code::ToolUnknown)
+    if let Some(error) = &result.error
+        && error.code == Code::ToolUnknown
     {
-        return Err(ErrorData::invalid_params(
-            unknown.text(),
-            Some(unknown.to_json()),
-        ));
+        let (text, data) = (error.text(), error.to_json());
+        return Err(ErrorData::invalid_params(text, Some(data)));
     }
     let links: Vec<ContentBlock> = match revision {
         Revision::Early => Vec::new(),
@@ -66,13 +62,9 @@ pub(super) fn answer(
         let words = "the call ran, but its result is too long to fit the tool's output schema";
         answer.content.push(ContentBlock::text(words));
     }
-    let meta = MetaObject(
-        about
-            .into_iter()
-            .map(|(key, value)| (format!("harness/{key}"), value))
-            .collect(),
-    );
-    answer.meta = (!meta.0.is_empty()).then_some(meta);
+    let about = about.into_iter();
+    let meta = about.map(|(key, value)| (format!("harness/{key}"), value));
+    answer.meta = Some(MetaObject(meta.collect())).filter(|meta| !meta.0.is_empty());
     Ok(answer)
 }
 
@@ -114,7 +106,7 @@ mod tests {
     use tool_harness::content::{Link, Media};
 
     #[test]
-    fn every_kind_of_block_is_written_as_the_protocol_has_it() {
+    fn every_kind_of_block_is_encoded_as_in_the_protocol() {
         let media = || Media {
             data: vec![0, 1, 2],
             media_type: "image/png".into(),

@@ -2,16 +2,14 @@
 
 use rmcp::model::{JsonObject, ProtocolVersion, Tool, ToolAnnotations};
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
-use tool_harness::engine::Engine;
-use tool_harness::engine::Error;
-use tool_harness::registry::Hints;
-use tool_harness::registry::OfferedTool;
+use tool_harness::engine::{Engine, Error};
+use tool_harness::registry::{Hints, OfferedTool};
 use tool_harness::tool::READER;
 
 /// The revisions of the protocol, as far as their results differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Revision {
     /// Before 2025-06-18: results have no links.
     Early,
@@ -39,35 +37,26 @@ pub(super) struct Listing {
     pub(super) engine: Engine,
     /// By canonical name.
     tools: Vec<(String, Tool)>,
-    /// Tools whose output schema only the newer revision can express.
-    any_json: HashSet<String>,
-    with_output: HashSet<String>,
+    /// The first revision that can express a tool's output schema, for tools that have one.
+    outputs: HashMap<String, Revision>,
 }
 
 impl Listing {
     /// The tools of a mode. Fails if the root file is broken or the mode does not exist.
     pub(super) fn new(engine: Engine, mode: &str) -> Result<Self, Error> {
         let surface = engine.surface(mode)?;
-        let has_output =
-            |tool: &&OfferedTool| tool.output_schema.as_ref().is_some_and(Value::is_object);
-        let outputs = || surface.tools.iter().filter(has_output);
-        let is_object = |tool: &&OfferedTool| {
-            tool.output_schema
-                .as_ref()
-                .and_then(|schema| schema.get("type"))
-                == Some(&"object".into())
+        let output = |tool: &OfferedTool| {
+            let schema = tool.output_schema.as_ref()?.as_object()?;
+            let since = match schema.get("type").and_then(Value::as_str) {
+                Some("object") => Revision::Early,
+                _ => Revision::AnyJson,
+            };
+            Some((tool.name.clone(), since))
         };
+        let entry = |tool: &OfferedTool| (tool.name.clone(), listed(tool));
         Ok(Self {
-            with_output: outputs().map(|tool| tool.name.clone()).collect(),
-            any_json: outputs()
-                .filter(|tool| !is_object(tool))
-                .map(|tool| tool.name.clone())
-                .collect(),
-            tools: surface
-                .tools
-                .iter()
-                .map(|tool| (tool.name.clone(), listed(tool)))
-                .collect(),
+            outputs: surface.tools.iter().filter_map(output).collect(),
+            tools: surface.tools.iter().map(entry).collect(),
             engine,
         })
     }
@@ -77,8 +66,7 @@ impl Listing {
         Self {
             engine,
             tools: Vec::new(),
-            any_json: HashSet::new(),
-            with_output: HashSet::new(),
+            outputs: HashMap::new(),
         }
     }
 
@@ -101,8 +89,8 @@ impl Listing {
 
     /// Whether the listing has a tool's output schema, which every result must then match.
     pub(super) fn promises_output(&self, name: &str, revision: Revision) -> bool {
-        self.with_output.contains(name)
-            && (revision == Revision::AnyJson || !self.any_json.contains(name))
+        let since = self.outputs.get(name);
+        since.is_some_and(|since| revision >= *since)
     }
 
     /// Whether clients see the same tools in both.
@@ -128,10 +116,7 @@ fn listed(tool: &OfferedTool) -> Tool {
     let name = tool.name_for("mcp").to_owned();
     let mut listed = Tool::new(name, tool.description.clone(), schema(&tool.input_schema))
         .with_annotations(hints);
-    listed.output_schema = tool
-        .output_schema
-        .as_ref()
-        .filter(|schema| schema.is_object())
-        .map(schema);
+    let output = tool.output_schema.as_ref();
+    listed.output_schema = output.filter(|schema| schema.is_object()).map(schema);
     listed
 }

@@ -34,10 +34,8 @@ pub struct ScriptLog;
 impl Sink for ScriptLog {
     fn record(&self, event: &EventRef<'_>) {
         if let Some(line) = LogLine::of(event) {
-            say(&format!(
-                "{}: {}: {}",
-                line.level, line.source, line.message
-            ));
+            let (level, source) = (line.level.word(), line.source);
+            say(&format!("{level}: {source}: {}", line.message));
         }
     }
 

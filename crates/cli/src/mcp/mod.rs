@@ -47,7 +47,7 @@ pub async fn serve(
     let engine = live.engine();
     let (ended, calls) = (CancellationToken::new(), CancellationToken::new());
     let (in_flight, mut all_calls) = mpsc::channel(1);
-    // A client that closes its end of the output is gone, as one that closes the input.
+    // A client that closes its end of the output is gone, like one that closes the input.
     let stop = stop.child_token();
     let stdio = Stdio::open(&ended, &stop);
     let server = Arc::new(McpServer {

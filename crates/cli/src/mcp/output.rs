@@ -1,10 +1,11 @@
 //! Standard output. Nothing else writes to it while the server runs.
 
+use crate::lock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Write};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 use tokio::sync::mpsc::error::TrySendError;
@@ -23,7 +24,7 @@ const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
 /// The way to the client. The sender writes a short message itself; if the client is slow, a thread
 /// waits for it.
 #[derive(Clone)]
-pub(super) struct Output {
+pub(super) struct ProtocolOutput {
     queue: mpsc::Sender<Vec<u8>>,
     state: Arc<WriteState>,
     unread: CancellationToken,
@@ -39,14 +40,14 @@ struct WriteState {
 }
 
 /// Whether the sender of a message has to wait.
-pub(super) enum Written {
+pub(super) enum WriteOutcome {
     /// The message is written or queued.
     Done,
     /// The queue is full: wait for room.
     Pending(Pin<Box<dyn Future<Output = io::Result<()>> + Send>>),
 }
 
-impl Output {
+impl ProtocolOutput {
     /// Starts the thread. `unread` is cancelled when the client closes its end.
     pub(super) fn open(unread: CancellationToken) -> Self {
         let (queue, messages) = mpsc::channel(QUEUE);
@@ -66,24 +67,24 @@ impl Output {
     }
 
     /// Writes a message, or queues it behind others. Never blocks.
-    pub(super) fn write(&self, message: Vec<u8>) -> io::Result<Written> {
+    pub(super) fn write(&self, message: Vec<u8>) -> io::Result<WriteOutcome> {
         if message.len() <= DIRECT_BYTES
             && let Ok(_writing) = self.state.writing.try_lock()
-            // CheckReport at under the lock, so that nothing overtakes what is queued.
+            // Checked under the lock, so that nothing overtakes what is queued.
             && self.state.waiting.load(Ordering::SeqCst) == 0
             && is_ready()
         {
             return put(&message)
-                .map(|()| Written::Done)
+                .map(|()| WriteOutcome::Done)
                 .inspect_err(|_| self.unread.cancel());
         }
         self.state.waiting.fetch_add(1, Ordering::SeqCst);
         match self.queue.try_send(message) {
-            Ok(()) => Ok(Written::Done),
+            Ok(()) => Ok(WriteOutcome::Done),
             Err(TrySendError::Closed(_)) => Err(io::ErrorKind::BrokenPipe.into()),
             Err(TrySendError::Full(message)) => {
                 let queue = self.queue.clone();
-                Ok(Written::Pending(Box::pin(async move {
+                Ok(WriteOutcome::Pending(Box::pin(async move {
                     queue
                         .send(message)
                         .await
@@ -128,7 +129,7 @@ fn write_queued(mut messages: mpsc::Receiver<Vec<u8>>, state: &WriteState) -> io
             count += 1;
         }
         {
-            let _writing = state.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            let _writing = lock(&state.writing);
             put(&bytes)?;
             state.waiting.fetch_sub(count, Ordering::SeqCst);
         }

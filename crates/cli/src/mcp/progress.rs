@@ -1,49 +1,41 @@
 //! Reports the progress of calls to the client, before their answers.
 
+use crate::lock;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
-use serde_json::Value;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
 use tokio::sync::mpsc;
-use tool_harness::event::{Delivery, EventRef, Sink};
+use tool_harness::event::{Delivery, EventKind, EventName, EventRef, Sink};
 
 /// The most steps of one call in the queue. If the client is slower than the script, the rest are
 /// lost.
 const QUEUE: usize = 64;
 
 /// One progress step of a call.
-struct Step {
+struct ProgressStep {
     fraction: f64,
     message: Option<String>,
 }
 
 /// The calls whose progress a client asked for, by id. A sink of the engine.
 #[derive(Default)]
-pub struct ProgressRoutes(Mutex<HashMap<String, mpsc::Sender<Step>>>);
+pub struct ProgressRoutes(Mutex<HashMap<String, mpsc::Sender<ProgressStep>>>);
 
 impl Sink for ProgressRoutes {
     fn record(&self, event: &EventRef<'_>) {
-        let text = |key: &str| event.fields().get(key).and_then(Value::as_str);
-        if event.name != "tool.progress" {
+        if event.name != EventName::ToolProgress {
             return;
         }
-        let (Some(call), Some(fraction)) = (
-            event.call_id,
-            event.fields().get("fraction").and_then(Value::as_f64),
-        ) else {
-            return;
-        };
-        let message = text("message")
-            .filter(|message| !message.is_empty())
-            .map(str::to_owned);
-        if let Some(route) = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(call)
+        let routes = lock(&self.0);
+        if let EventKind::ToolProgress { fraction, message } = event.kind()
+            && let Some(route) = event.origin.call_id.and_then(|call| routes.get(call))
         {
-            let _ = route.try_send(Step { fraction, message });
+            let _ = route.try_send(ProgressStep {
+                fraction: *fraction,
+                message: Some(message.clone()).filter(|message| !message.is_empty()),
+            });
         }
     }
 
@@ -56,7 +48,7 @@ impl Sink for ProgressRoutes {
 pub(super) struct ProgressRoute {
     routes: Arc<ProgressRoutes>,
     call: String,
-    steps: mpsc::Receiver<Step>,
+    steps: mpsc::Receiver<ProgressStep>,
     token: ProgressToken,
     peer: Peer<RoleServer>,
     last: f64,
@@ -70,11 +62,7 @@ impl ProgressRoute {
         peer: Peer<RoleServer>,
     ) -> Self {
         let (sender, steps) = mpsc::channel(QUEUE);
-        routes
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(call.to_owned(), sender);
+        lock(&routes.0).insert(call.to_owned(), sender);
         Self {
             routes: Arc::clone(routes),
             call: call.to_owned(),
@@ -85,13 +73,13 @@ impl ProgressRoute {
         }
     }
 
-    /// Sends steps as they come.
-    pub(super) async fn follow(&mut self) {
+    /// Sends steps as they come. Never ends, because the sender stays in the map while the route
+    /// exists.
+    pub(super) async fn follow(&mut self) -> Infallible {
         while let Some(step) = self.steps.recv().await {
             self.send(step).await;
         }
-        // Not reached: the sender stays in the map while the route exists.
-        std::future::pending::<()>().await;
+        std::future::pending().await
     }
 
     /// Sends the remaining steps, so that none comes after the answer.
@@ -102,7 +90,7 @@ impl ProgressRoute {
     }
 
     /// Sends a step that is further than the last: in the protocol, progress only grows.
-    async fn send(&mut self, step: Step) {
+    async fn send(&mut self, step: ProgressStep) {
         if step.fraction <= self.last {
             return;
         }
@@ -116,10 +104,6 @@ impl ProgressRoute {
 
 impl Drop for ProgressRoute {
     fn drop(&mut self) {
-        self.routes
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&self.call);
+        lock(&self.routes.0).remove(&self.call);
     }
 }

@@ -13,7 +13,7 @@ pub(super) const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// One line of the input.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum InputLine {
     /// Without its newline.
     Whole(Vec<u8>),
     /// Longer than the maximum.
@@ -32,7 +32,7 @@ pub(super) enum Incoming {
 }
 
 /// The next line; none at the end of the input. The last line need not end with a newline.
-pub(super) fn line(input: &mut impl BufRead, max: usize) -> io::Result<Option<Line>> {
+pub(super) fn line(input: &mut impl BufRead, max: usize) -> io::Result<Option<InputLine>> {
     let (mut line, mut too_long, mut any) = (Vec::new(), false, false);
     loop {
         let available = match input.fill_buf() {
@@ -56,26 +56,22 @@ pub(super) fn line(input: &mut impl BufRead, max: usize) -> io::Result<Option<Li
         let used = part.len() + usize::from(end.is_some());
         input.consume(used);
         if is_over || end.is_some() {
-            return Ok(Some(if too_long {
-                Line::TooLong
-            } else {
-                Line::Whole(line)
+            return Ok(Some(match too_long {
+                true => InputLine::TooLong,
+                false => InputLine::Whole(line),
             }));
         }
     }
 }
 
 /// Parses a line.
-pub(super) fn read(line: Line) -> Incoming {
+pub(super) fn read(line: InputLine) -> Incoming {
     let text = match &line {
-        Line::TooLong => {
-            return refused(
-                None,
-                ErrorCode::INVALID_REQUEST,
-                format!("a message must not be longer than {MAX_LINE_BYTES} bytes"),
-            );
+        InputLine::TooLong => {
+            let text = format!("a message must not be longer than {MAX_LINE_BYTES} bytes");
+            return refused(None, ErrorCode::INVALID_REQUEST, text);
         }
-        Line::Whole(bytes) => bytes
+        InputLine::Whole(bytes) => bytes
             .strip_prefix("\u{feff}".as_bytes())
             .unwrap_or(bytes)
             .trim_ascii(),
@@ -86,25 +82,16 @@ pub(super) fn read(line: Line) -> Incoming {
     let mut message = match serde_json::from_slice(text) {
         Ok(Value::Object(message)) => message,
         Ok(Value::Array(_)) => {
-            return refused(
-                None,
-                ErrorCode::INVALID_REQUEST,
-                "batches are not supported; send one message a line",
-            );
+            let text = "batches are not supported; send one message a line";
+            return refused(None, ErrorCode::INVALID_REQUEST, text);
         }
         Ok(_) => {
-            return refused(
-                None,
-                ErrorCode::INVALID_REQUEST,
-                "a message must be a JSON object",
-            );
+            let text = "a message must be a JSON object";
+            return refused(None, ErrorCode::INVALID_REQUEST, text);
         }
         Err(problem) => {
-            return refused(
-                id_in(text),
-                ErrorCode::PARSE_ERROR,
-                format!("this is not JSON: {problem}"),
-            );
+            let message = format!("this is not JSON: {problem}");
+            return refused(id_in(text), ErrorCode::PARSE_ERROR, message);
         }
     };
     let id = message
@@ -146,10 +133,8 @@ fn request(
 ) -> Result<Incoming, Box<JsonRpcError>> {
     let unfit = |why: &str| {
         let text = format!("invalid parameters of `{method}`: {why}");
-        Box::new(JsonRpcError::new(
-            Some(id.clone()),
-            ErrorData::invalid_params(text, None),
-        ))
+        let error = ErrorData::invalid_params(text, None);
+        Box::new(JsonRpcError::new(Some(id.clone()), error))
     };
     match message.get("params") {
         None => {}
@@ -246,10 +231,8 @@ fn id_in(text: &[u8]) -> Option<RequestId> {
 }
 
 fn refused(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Incoming {
-    Incoming::Reply(JsonRpcError::new(
-        id,
-        ErrorData::new(code, message.into(), None),
-    ))
+    let error = ErrorData::new(code, message.into(), None);
+    Incoming::Reply(JsonRpcError::new(id, error))
 }
 
 #[cfg(test)]
@@ -259,7 +242,7 @@ mod tests {
     use serde_json::json;
     use std::io::BufReader;
 
-    fn lines(bytes: &[u8], most: usize, buffer: usize) -> Vec<Line> {
+    fn lines(bytes: &[u8], most: usize, buffer: usize) -> Vec<InputLine> {
         let mut input = BufReader::with_capacity(buffer, bytes);
         std::iter::from_fn(|| line(&mut input, most).expect("bytes in memory")).collect()
     }
@@ -289,8 +272,8 @@ mod tests {
             if expected.last().is_some_and(|last| last.is_empty()) {
                 expected.pop();
             }
-            let expected: Vec<Line> =
-                expected.into_iter().map(|line| if line.len() > most { Line::TooLong } else { Line::Whole(line.to_vec()) }).collect();
+            let expected: Vec<InputLine> =
+                expected.into_iter().map(|line| if line.len() > most { InputLine::TooLong } else { InputLine::Whole(line.to_vec()) }).collect();
             prop_assert_eq!(lines(text, most, buffer), expected);
         }
 
@@ -302,7 +285,7 @@ mod tests {
         }
 
         #[test]
-        fn a_request_that_is_passed_on_keeps_its_id_and_any_other_is_answered_under_it(message in any_json(), id in any::<i32>()) {
+        fn a_valid_request_keeps_its_id_and_an_invalid_one_is_answered_under_it(message in any_json(), id in any::<i32>()) {
             let mut message = message;
             if let Value::Object(parts) = &mut message {
                 parts.insert("jsonrpc".into(), json!("2.0"));
@@ -310,7 +293,7 @@ mod tests {
                 parts.insert("method".into(), parts.get("method").cloned().unwrap_or_else(|| json!("tools/call")));
             }
             let is_object = message.is_object();
-            match read(Line::Whole(message.to_string().into_bytes())) {
+            match read(InputLine::Whole(message.to_string().into_bytes())) {
                 Incoming::Message(message) => {
                     let JsonRpcMessage::Request(request) = *message else { panic!("not a request: {message:?}") };
                     prop_assert_eq!(request.id, RequestId::Number(id.into()));
@@ -325,7 +308,7 @@ mod tests {
             let arguments: JsonObject = arguments.into_iter().collect();
             let sent = json!({"jsonrpc": "2.0", "id": "x", "method": "tools/call",
                 "params": {"name": name, "arguments": arguments, "_meta": {"progressToken": token}}});
-            let Incoming::Message(message) = read(Line::Whole(sent.to_string().into_bytes())) else { panic!("refused: {sent}") };
+            let Incoming::Message(message) = read(InputLine::Whole(sent.to_string().into_bytes())) else { panic!("refused: {sent}") };
             let JsonRpcMessage::Request(request) = *message else { panic!("not a request") };
             let ClientRequest::CallToolRequest(call) = request.request else { panic!("not a call") };
             prop_assert_eq!((&*call.params.name, call.params.arguments), (name.as_str(), Some(arguments)));

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::ErrorData;
 use rmcp::model::{ContentBlock, Resource, ResourceContents};
 use serde_json::json;
-use tool_harness::result::ArtifactRef;
+use tool_harness::ArtifactRef;
 use tool_harness::store::blob::{BlobError, SessionBlobs};
 
 /// The prefix of an artifact's address, before its id.

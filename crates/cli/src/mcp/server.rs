@@ -23,8 +23,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
-use tool_harness::call::{Arguments, Call, Door};
-use tool_harness::result::ToolResult;
+use tool_harness::ToolResult;
+use tool_harness::{Arguments, Call, Door};
 
 /// How long a client may cache an answer, in milliseconds; files can change at any time.
 const FRESH_MS: u64 = 1000;
@@ -90,7 +90,7 @@ impl McpServer {
                     cancel.cancel();
                     running.await
                 }
-                () = follow => running.await,
+                never = follow => match never {},
             }
         };
         if let Some(route) = route {
@@ -128,6 +128,17 @@ fn revision(context: &RequestContext<RoleServer>) -> Result<Revision, ErrorData>
     })
 }
 
+/// Refuses a cursor. There is one page, because several clients never ask for a second.
+fn ensure_first_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        None => Ok(()),
+        Some(_) => {
+            let text = "there is one page; leave `cursor` out";
+            Err(ErrorData::invalid_params(text, None))
+        }
+    }
+}
+
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -157,13 +168,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let revision = revision(&context)?;
-        // There is one page, because several clients never ask for a second.
-        if request.is_some_and(|request| request.cursor.is_some()) {
-            return Err(ErrorData::invalid_params(
-                "there is one page; leave `cursor` out",
-                None,
-            ));
-        }
+        ensure_first_page(request)?;
         let tools = ListToolsResult::with_all_items(self.listing().tools(revision));
         Ok(cached!(tools, revision, FRESH_MS))
     }
@@ -223,11 +228,8 @@ impl ServerHandler for McpServer {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(ErrorData::new(
-            ErrorCode::METHOD_NOT_FOUND,
-            format!("unknown method `{}`", request.method),
-            None,
-        ))
+        let text = format!("unknown method `{}`", request.method);
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None))
     }
 
     async fn list_prompts(
@@ -244,12 +246,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let revision = revision(&context)?;
-        if request.is_some_and(|request| request.cursor.is_some()) {
-            return Err(ErrorData::invalid_params(
-                "there is one page; leave `cursor` out",
-                None,
-            ));
-        }
+        ensure_first_page(request)?;
         let blobs = self.listing().engine.blobs(&self.session_id);
         let resources = ListResourcesResult::with_all_items(
             resources::blocking(move || resources::list(&blobs)).await?,
@@ -292,11 +289,8 @@ impl ServerHandler for McpServer {
 
 /// The answer to a request for something this server does not have.
 fn unsupported(what: &str) -> ErrorData {
-    ErrorData::new(
-        ErrorCode::METHOD_NOT_FOUND,
-        format!("this server has no {what}, only tools and resources"),
-        None,
-    )
+    let text = format!("this server has no {what}, only tools and resources");
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, text, None)
 }
 
 #[cfg(test)]
@@ -304,7 +298,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_defect_in_a_call_is_an_answer() {
+    async fn a_panic_in_a_call_becomes_an_answer() {
         assert_eq!(caught(async { 1 }).await, Ok(1));
         let broken = caught(async {
             tokio::task::yield_now().await;

@@ -1,9 +1,10 @@
 //! Standard input and output as a transport of `rmcp`. Each has a thread, so that a slow client
 //! delays no call.
 
-use super::output::{Output, Written};
-use super::read::{self, Incoming, Line, MAX_LINE_BYTES};
+use super::output::{ProtocolOutput, WriteOutcome};
+use super::read::{self, Incoming, InputLine, MAX_LINE_BYTES};
 use super::{CANCEL_TIMEOUT, GRACE};
+use crate::lock;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcError, JsonRpcMessage, RequestId,
@@ -14,7 +15,7 @@ use serde_json::json;
 use std::collections::HashSet;
 use std::io::{self, BufReader};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
@@ -25,7 +26,7 @@ const QUEUE: usize = 256;
 /// One connection over the program's standard streams.
 pub(super) struct Stdio {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
-    output: Output,
+    output: ProtocolOutput,
     open: OpenRequests,
     /// An `initialize` without an answer so far.
     handshake: Option<RequestId>,
@@ -40,7 +41,7 @@ pub(super) struct OpenRequests(Arc<(Mutex<HashSet<RequestId>>, Notify)>);
 
 impl OpenRequests {
     fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.0)
     }
 
     fn claim(&self, id: &RequestId) -> bool {
@@ -70,7 +71,10 @@ impl Stdio {
     /// closed.
     pub(super) fn open(ended: &CancellationToken, unread: &CancellationToken) -> Self {
         let (to_serve, incoming) = mpsc::channel(QUEUE);
-        let (output, open) = (Output::open(unread.clone()), OpenRequests::default());
+        let (output, open) = (
+            ProtocolOutput::open(unread.clone()),
+            OpenRequests::default(),
+        );
         let (answers, requests, ended) = (output.clone(), open.clone(), ended.clone());
         thread::spawn(move || {
             let mut input = BufReader::with_capacity(64 << 10, io::stdin().lock());
@@ -100,39 +104,27 @@ impl Stdio {
 
 /// Passes a line on, or answers it. `None` when the connection has ended.
 fn take(
-    line: Line,
+    line: InputLine,
     to_serve: &mpsc::Sender<ClientJsonRpcMessage>,
-    answers: &Output,
+    answers: &ProtocolOutput,
     open: &OpenRequests,
 ) -> Option<()> {
     let answer = match read::read(line) {
         Incoming::Ignored => return Some(()),
         // Without an id that is in use: the client would take this for the answer to that request.
         Incoming::Reply(answer) if answer.id.as_ref().is_some_and(|id| open.ids().contains(id)) => {
-            let data = answer
-                .id
-                .and_then(|id| serde_json::to_value(id).ok())
-                .map(|id| json!({ "id": id }));
-            JsonRpcError::new(
-                None,
-                ErrorData {
-                    data,
-                    ..answer.error
-                },
-            )
+            let mut error = answer.error;
+            error.data = Some(json!({ "id": answer.id }));
+            JsonRpcError::new(None, error)
         }
         Incoming::Reply(answer) => answer,
         Incoming::Message(message) => match &*message {
             JsonRpcMessage::Request(request) if !open.claim(&request.id) => {
-                let text = format!(
-                    "the id `{}` belongs to a request that has no answer yet",
-                    request.id
-                );
+                let id = &request.id;
+                let text = format!("the id `{id}` belongs to a request that has no answer yet");
                 // Without the id: the client would take this for the answer to the first request.
-                JsonRpcError::new(
-                    None,
-                    ErrorData::invalid_request(text, Some(json!({ "id": request.id }))),
-                )
+                let data = json!({ "id": id });
+                JsonRpcError::new(None, ErrorData::invalid_request(text, Some(data)))
             }
             _ => return to_serve.blocking_send(*message).ok(),
         },
@@ -160,12 +152,12 @@ impl Transport<RoleServer> for Stdio {
             JsonRpcMessage::Error(JsonRpcError { id: Some(id), .. }) => self.open.release(id),
             _ => {}
         }
-        // Written or queued here, because a task of its own runs the future, perhaps later.
+        // Written or queued here, because `rmcp` runs the future in another task, perhaps later.
         let sent = encoded(&message).and_then(|bytes| self.output.write(bytes));
         async move {
             match sent? {
-                Written::Done => Ok(()),
-                Written::Pending(room) => room.await,
+                WriteOutcome::Done => Ok(()),
+                WriteOutcome::Pending(room) => room.await,
             }
         }
     }

@@ -1,9 +1,9 @@
 //! The result of a call for people.
 
-use super::{indented, paint, plain, quoted, style};
+use super::{indented, paint, plain, quoted, style, value_text};
 use serde_json::Value;
-use tool_harness::refusal::{Code, Refusal};
-use tool_harness::result::ToolResult;
+use tool_harness::ToolResult;
+use tool_harness::{Code, Refusal};
 
 /// The result of a successful call.
 pub(crate) fn result(result: &ToolResult) -> String {
@@ -18,10 +18,8 @@ pub(crate) fn result(result: &ToolResult) -> String {
         None => parts.push(plain(&text).into_owned()),
     }
     for reference in &result.refs {
-        parts.push(paint(
-            style::QUIET,
-            &format!("ref {}", plain(&reference.to_string())),
-        ));
+        let line = format!("ref {}", plain(&reference.to_string()));
+        parts.push(paint(style::QUIET, &line));
     }
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
@@ -74,10 +72,7 @@ fn entry(key: &str, value: &Value) -> String {
 }
 
 fn scalar(value: &Value) -> String {
-    let text = value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned);
-    plain(&text).replace('\n', "\\n")
+    plain(&value_text(value)).replace('\n', "\\n")
 }
 
 /// A call as the user typed it.
@@ -103,50 +98,33 @@ pub(crate) fn refusal(refusal: &Refusal, call: &TypedCall) -> String {
         | Code::ScriptRecursion => "stopped",
         _ => "refused",
     };
-    let mut lines = vec![format!(
-        "{}: {} ({})",
-        paint(style::BAD, word),
-        refusal.code,
-        refusal.class
-    )];
-    lines.extend(row("what", &refusal.message));
-    if let Some(place) = place(refusal) {
-        lines.extend(row("where", &place));
-    }
-    if let Some(help) = &refusal.help {
-        lines.extend(row("help", help));
-    }
-    lines.extend(row("next", &next_command(refusal, call)));
-    lines.extend(row("who", who_can_act(refusal.code)));
+    let mut lines = vec![title(word, refusal), row("what", &refusal.message)];
+    lines.extend(place(refusal).map(|place| row("where", &place)));
+    lines.extend(refusal.help.as_ref().map(|help| row("help", help)));
+    lines.push(row("next", &next_command(refusal, call)));
+    lines.push(row("who", who_can_act(refusal.code)));
     lines.join("\n")
 }
 
 /// The refusal at the end of an explanation, without what its stages said.
 pub(crate) fn verdict(refusal: &Refusal) -> String {
-    let mut lines = vec![format!(
-        "{}: {} ({})",
-        paint(style::BAD, "would be refused"),
-        refusal.code,
-        refusal.class
-    )];
-    if let Some(place) = place(refusal) {
-        lines.extend(row("where", &place));
-    }
-    lines.extend(row("who", who_can_act(refusal.code)));
+    let mut lines = vec![title("would be refused", refusal)];
+    lines.extend(place(refusal).map(|place| row("where", &place)));
+    lines.push(row("who", who_can_act(refusal.code)));
     lines.join("\n")
 }
 
+fn title(word: &str, refusal: &Refusal) -> String {
+    let (code, class) = (refusal.code, refusal.class);
+    format!("{}: {code} ({class})", paint(style::BAD, word))
+}
+
 /// A label and its text; further lines are indented.
-fn row(label: &str, text: &str) -> Vec<String> {
+fn row(label: &str, text: &str) -> String {
+    let label = paint(style::QUIET, &format!("{label:5}"));
     let text = plain(text);
-    let mut rows = text.lines();
-    let mut lines = vec![format!(
-        "  {} {}",
-        paint(style::QUIET, &format!("{label:5}")),
-        rows.next().unwrap_or_default()
-    )];
-    lines.extend(rows.map(|row| format!("        {row}")));
-    lines
+    let lines: Vec<&str> = text.lines().collect();
+    format!("  {label} {}", lines.join("\n        "))
 }
 
 /// The arguments that are wrong, and the line of the rule, hook or script.
@@ -240,8 +218,8 @@ mod tests {
     use super::*;
     use serde_json::{Map, json};
     use std::time::Duration;
+    use tool_harness::Enforced;
     use tool_harness::content::ContentBlock;
-    use tool_harness::result::Enforced;
     use tool_harness::span::{Place, Source, Span};
 
     fn shown(text: &str, value: Option<Value>) -> String {
@@ -270,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_written_as_a_person_would() {
+    fn values_are_readable_for_people() {
         for (value, expected) in [
             (json!("two\nlines"), "two\nlines"),
             (json!(null), "nothing"),
@@ -285,20 +263,12 @@ mod tests {
             (json!([1, 2]), "[1,2]"),
             (json!({"bell": "\u{7}"}), "bell: \\u{7}"),
         ] {
-            assert_eq!(
-                shown(
-                    &value
-                        .as_str()
-                        .map_or_else(|| value.to_string(), str::to_owned),
-                    Some(value)
-                ),
-                expected
-            );
+            assert_eq!(shown(&value_text(&value), Some(value)), expected);
         }
     }
 
     #[test]
-    fn text_of_its_own_comes_before_the_value() {
+    fn text_that_differs_from_the_value_comes_first() {
         assert_eq!(
             shown("wrote report.md", Some(json!({"bytes": 12}))),
             "wrote report.md\nbytes: 12"
@@ -307,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_where_what_is_accepted_what_next_and_who() {
+    fn a_refusal_shows_what_where_help_next_and_who() {
         let place = Place::new(&Source::new("harness.md", "---\nx: 1\n"), Span::new(4, 5));
         let denied = Refusal::new(Code::Denied, "`fetch_page` is denied")
             .help("a tool without the network")
@@ -349,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_that_blocks_can_be_asked_again_with_the_same_words() {
+    fn a_blocked_call_suggests_explain_with_the_same_arguments() {
         let text = refusal(&Refusal::new(Code::HookBlocked, "no"), &typed("read_file"));
         assert!(text.contains("harness explain read_file path=a"), "{text}");
     }

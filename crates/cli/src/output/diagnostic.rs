@@ -9,7 +9,7 @@ use tool_harness::span::{Place, Position};
 
 /// A longer line is not shown, only its place.
 const MAX_LINE_BYTES: usize = 2000;
-/// At most so many lines are shown.
+/// The most lines of one place that are shown.
 const MAX_LINES: usize = 6;
 
 /// One diagnostic, styled.
@@ -53,11 +53,9 @@ pub(crate) fn diagnostic(finding: &Diagnostic) -> String {
 fn elsewhere(places: &[Place]) -> Option<String> {
     const MAX: usize = 8;
     let shown: Vec<String> = places.iter().take(MAX).map(ToString::to_string).collect();
-    let more = places.len().saturating_sub(MAX);
-    let more = if more > 0 {
-        format!(" and {more} more")
-    } else {
-        String::new()
+    let more = match places.len().saturating_sub(MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     };
     (!shown.is_empty()).then(|| format!("also at {}{more}", shown.join(", ")))
 }
@@ -119,27 +117,31 @@ pub(crate) fn summary(findings: &[Diagnostic], elapsed: Duration) -> String {
     format!("{} in {} ms", counts(findings), elapsed.as_millis())
 }
 
+/// The number of errors.
+pub(crate) fn error_count(findings: &[Diagnostic]) -> usize {
+    number_of(findings, Severity::Error)
+}
+
+fn number_of(findings: &[Diagnostic], severity: Severity) -> usize {
+    let found = findings
+        .iter()
+        .filter(|finding| finding.severity == severity);
+    found.count()
+}
+
 /// The number of findings by severity.
 pub(crate) fn counts(findings: &[Diagnostic]) -> String {
-    let parts: Vec<String> = [
+    let mut parts = Vec::new();
+    for (severity, style) in [
         (Severity::Error, style::BAD),
         (Severity::Warning, style::CAREFUL),
         (Severity::Note, style::QUIET),
-    ]
-    .into_iter()
-    .map(|(severity, style)| {
-        (
-            severity,
-            style,
-            findings
-                .iter()
-                .filter(|finding| finding.severity == severity)
-                .count(),
-        )
-    })
-    .filter(|&(_, _, number)| number > 0)
-    .map(|(severity, style, number)| paint(style, &count(number, &severity.to_string())))
-    .collect();
+    ] {
+        let number = number_of(findings, severity);
+        if number > 0 {
+            parts.push(paint(style, &count(number, &severity.to_string())));
+        }
+    }
     if parts.is_empty() {
         paint(style::GOOD, "no problems")
     } else {
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_too_long_to_read_is_named_only() {
+    fn an_overlong_line_is_not_shown() {
         let shown = check(&format!("---\nx: {}!\n", "y".repeat(5000)), "!");
         assert!(
             shown.contains(".harness/tools/x.md:2:5004") && shown.len() < 300,

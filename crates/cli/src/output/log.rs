@@ -1,12 +1,11 @@
 //! What scripts log.
 
 use super::plain;
-use serde_json::Value;
-use tool_harness::event::EventRef;
+use tool_harness::event::{EventKind, EventName, EventRef, LogLevel};
 
 /// One line that a script logged or printed.
 pub(crate) struct LogLine {
-    pub(crate) level: String,
+    pub(crate) level: LogLevel,
     /// The tool or hook.
     pub(crate) source: String,
     /// The message and its fields, safe for a terminal.
@@ -16,19 +15,26 @@ pub(crate) struct LogLine {
 impl LogLine {
     /// The line of an event, if it is one.
     pub(crate) fn of(event: &EventRef<'_>) -> Option<Self> {
-        if event.name != "log" {
+        if event.name != EventName::Log {
             return None;
         }
-        let fields = event.fields();
-        let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
-        let more = fields
-            .get("fields")
-            .filter(|more| more.as_object().is_some_and(|map| !map.is_empty()))
-            .map_or_else(String::new, |more| format!(" {more}"));
+        let EventKind::Log {
+            level,
+            message,
+            fields,
+            source,
+        } = event.kind()
+        else {
+            return None;
+        };
+        let more = match fields.as_object() {
+            Some(map) if !map.is_empty() => format!(" {fields}"),
+            _ => String::new(),
+        };
         Some(Self {
-            level: text("level").to_owned(),
-            source: text("source").to_owned(),
-            message: plain(&format!("{}{more}", text("message"))).into_owned(),
+            level: *level,
+            source: source.clone(),
+            message: plain(&format!("{message}{more}")).into_owned(),
         })
     }
 }

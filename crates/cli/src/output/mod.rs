@@ -9,19 +9,18 @@ mod table;
 mod text;
 
 pub(crate) use answer::{TypedCall, refusal, result, verdict, who_can_act};
-pub(crate) use diagnostic::{counts, diagnostic, summary};
+pub(crate) use diagnostic::{counts, diagnostic, error_count, summary};
 pub(crate) use explanation::explanation;
 pub(crate) use log::LogLine;
 pub(crate) use report::{CheckReport, ReportArgs, prefix};
 pub(crate) use table::Table;
-pub(crate) use text::{count, indented, paint, plain, quoted};
+pub(crate) use text::{count, indented, paint, plain, quoted, value_text};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{self, Write};
-use tool_harness::diagnostic::Severity;
 use tool_harness::engine::Engine;
 
 /// Styles, named by what they mean.
@@ -60,18 +59,12 @@ impl OutputFormat {
     /// What a command line asks for, even one with errors.
     pub(crate) fn asked_for(words: impl Iterator<Item = OsString>) -> Self {
         let words: Vec<OsString> = words.take_while(|word| word != "--").collect();
-        let named = words
-            .windows(2)
-            .any(|pair| pair[0] == "--format" && pair[1] == "json");
-        if named
+        let mut pairs = words.windows(2);
+        let is_json = pairs.any(|pair| pair[0] == "--format" && pair[1] == "json")
             || words
                 .iter()
-                .any(|word| word == "--json" || word == "--format=json")
-        {
-            Self::Json
-        } else {
-            Self::Text
-        }
+                .any(|word| word == "--json" || word == "--format=json");
+        if is_json { Self::Json } else { Self::Text }
     }
 }
 
@@ -150,11 +143,7 @@ impl Output {
 
     /// Warns that a listing is incomplete if the project has errors.
     pub(crate) fn warn_of_errors(&mut self, engine: &Engine) -> io::Result<()> {
-        let errors = engine
-            .diagnostics()
-            .iter()
-            .filter(|finding| finding.severity == Severity::Error)
-            .count();
+        let errors = error_count(engine.diagnostics());
         if errors == 0 {
             return Ok(());
         }

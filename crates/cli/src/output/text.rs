@@ -1,6 +1,7 @@
 //! Helpers for text.
 
 use anstyle::Style;
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -43,6 +44,13 @@ pub(crate) fn quoted(word: &str) -> Cow<'_, str> {
     Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
 }
 
+/// A string as it is, any other value as JSON.
+pub(crate) fn value_text(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// A number of things: `1 tool`, `2 tools`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
@@ -50,17 +58,11 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 
 /// Every line of `text` indented by `depth` columns; empty lines stay empty.
 pub(crate) fn indented(depth: usize, text: &str) -> String {
-    let lines: Vec<String> = text
-        .lines()
-        .map(|line| {
-            if line.is_empty() {
-                String::new()
-            } else {
-                format!("{:depth$}{line}", "")
-            }
-        })
-        .collect();
-    lines.join("\n")
+    let indent = |line: &str| match line {
+        "" => String::new(),
+        line => format!("{:depth$}{line}", ""),
+    };
+    text.lines().map(indent).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_of_others_are_shown_not_obeyed() {
+    fn control_characters_are_shown_and_not_obeyed() {
         for (input, expected) in [
             ("plain\ttext\n", "plain\ttext\n"),
             ("a\u{1b}[31mred", "a\\u{1b}[31mred"),
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_moves_right_and_empty_ones_stay_empty() {
+    fn every_line_is_indented_and_empty_ones_stay_empty() {
         assert_eq!(indented(2, "a\n\nb"), "  a\n\n  b");
     }
 }

@@ -1,4 +1,4 @@
-//! What is too long for a conversation is kept, without its secrets, for its own session.
+//! Results too long for a conversation are stored, redacted, for their own session.
 
 use crate::support::program::{Ran, prepared};
 use crate::support::{Project, call, code, tool, tool_with};
@@ -13,7 +13,7 @@ fn in_session(session: &str, tool: &str, arguments: Value) -> Call {
     call(tool, arguments).session(session)
 }
 
-/// The text below the line that says what it is.
+/// The text below the header line.
 fn body(result: &ToolResult) -> String {
     assert!(!result.is_error, "{:?}", result.error);
     result
@@ -25,7 +25,7 @@ fn body(result: &ToolResult) -> String {
 }
 
 #[tokio::test]
-async fn a_long_result_keeps_its_head_its_tail_and_a_handle_that_only_its_session_can_use() {
+async fn a_long_result_keeps_head_and_tail_and_gets_a_handle_for_its_session_only() {
     let project = Project::new(&[(".harness/tools/say_much.md", &tool(LONG))]);
     let engine = project.engine().await;
     let whole: String = (0..5000)
@@ -61,15 +61,15 @@ async fn a_long_result_keeps_its_head_its_tail_and_a_handle_that_only_its_sessio
     let events = project.events.all();
     let stored = events
         .iter()
-        .find(|event| event.name == "artifact.stored")
+        .find(|event| event.name() == "artifact.stored")
         .expect("its event");
     assert_eq!(
-        (&stored.fields["id"], &stored.fields["digest"]),
+        (&stored.fields()["id"], &stored.fields()["digest"]),
         (&json!(artifact.id), &json!(artifact.digest))
     );
     let last = events.last().expect("the last event");
     assert_eq!(
-        last.fields["artifacts"],
+        last.fields()["artifacts"],
         json!([{"id": artifact.id, "digest": artifact.digest}])
     );
 
@@ -90,7 +90,7 @@ async fn a_long_result_keeps_its_head_its_tail_and_a_handle_that_only_its_sessio
     let first = read(json!({})).await;
     assert!(
         first.artifacts.is_empty() && first.text().len() > 11_000,
-        "what is read is not put aside again"
+        "what was read is not stored again"
     );
     assert_eq!(
         code(&read(json!({"search": "x", "line": 1})).await),
@@ -119,10 +119,10 @@ async fn a_long_result_keeps_its_head_its_tail_and_a_handle_that_only_its_sessio
     assert_eq!(
         code(&forged),
         "tool.args.invalid_schema",
-        "nobody says for whom they read"
+        "a caller cannot choose the session"
     );
 
-    // The same for an application.
+    // The same through the library.
     assert_eq!(
         engine.blobs("one").read(&artifact.id, 0, 6).expect("read"),
         b"line 0"
@@ -131,7 +131,7 @@ async fn a_long_result_keeps_its_head_its_tail_and_a_handle_that_only_its_sessio
 }
 
 #[tokio::test]
-async fn a_long_value_is_kept_as_json_and_a_denied_reader_is_not_named() {
+async fn a_long_value_is_stored_as_json_and_a_denied_reader_is_not_mentioned() {
     let many = tool("def run(args):\n  return {\"rows\": [{\"n\": n} for n in range(4000)]}");
     let both = tool(
         "def run(args):\n  return result(content = \"short\", data = {\"rows\": [\"row\"] * 5000})",
@@ -184,8 +184,8 @@ async fn a_long_value_is_kept_as_json_and_a_denied_reader_is_not_named() {
 }
 
 #[tokio::test]
-async fn output_of_processes_and_what_scripts_put_aside_are_kept_without_their_secrets() {
-    // The secret lies where the output is cut, so that half of it would stay.
+async fn stored_process_output_and_script_artifacts_contain_no_secrets() {
+    // The secret lies where the output is cut, so a naive cut would leave half of it.
     let flood = "def run(args):\n  got = exec.run(\"sh\", [\"-c\", \"i=0; while [ $i -lt 60000 ]; do echo TOKEN; i=$((i+1)); done\"])\n  \
                  kept = got[\"artifacts\"][\"stdout\"]\n  return {\"cut\": got[\"truncated\"], \"head\": got[\"stdout\"][:200], \
                  \"kept\": kept, \"part\": artifact.read(kept[\"id\"], 0, 22), \"all\": got[\"stdout\"]}";
@@ -219,7 +219,7 @@ async fn output_of_processes_and_what_scripts_put_aside_are_kept_without_their_s
     for piece in [&TOKEN[..12], &TOKEN[10..], &TOKEN[24..]] {
         assert!(
             !result.to_json().to_string().contains(piece),
-            "a half of it is left: {piece}"
+            "half of the secret is left: {piece}"
         );
     }
     assert_eq!(
@@ -238,12 +238,12 @@ async fn output_of_processes_and_what_scripts_put_aside_are_kept_without_their_s
     assert_eq!(
         (&result.metadata["redacted"], &aside.metadata["redacted"]),
         (&json!(60_000), &json!(1)),
-        "it is counted where it is kept"
+        "the event counts the stored bytes"
     );
 }
 
 #[tokio::test]
-async fn a_gigabyte_is_answered_once_with_its_ends_and_its_start_is_kept() {
+async fn a_gigabyte_of_output_shows_head_and_tail_and_its_start_is_stored() {
     let project = Project::new(&[(
         ".harness/tools/make_much.md",
         "---\nrisk: safe\n---\nMakes much.\n",
@@ -272,7 +272,7 @@ async fn a_gigabyte_is_answered_once_with_its_ends_and_its_start_is_kept() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_costs_the_rest_and_not_the_result() {
+async fn a_failing_store_loses_the_rest_but_not_the_result() {
     let flood = "def run(args):\n  return exec.run(\"sh\", [\"-c\", \"i=0; while [ $i -lt 60000 ]; do echo TOKEN; i=$((i+1)); done\"])[\"stdout\"]";
     let project = Project::new(&[
         (".harness/tools/say_much.md", &tool(LONG)),
@@ -305,14 +305,14 @@ async fn a_store_that_fails_costs_the_rest_and_not_the_result() {
         .events
         .all()
         .into_iter()
-        .find(|event| event.name == "log")
+        .find(|event| event.name() == "log")
         .expect("a warning");
     assert!(
-        log.fields["message"]
+        log.fields()["message"]
             .as_str()
             .is_some_and(|message| message.contains("is lost")),
         "{:?}",
-        log.fields
+        log.fields()
     );
     let result = engine.call(call("run_flood", json!({}))).await;
     assert!(
@@ -337,7 +337,7 @@ fn files(folder: &Path, found: &mut Vec<Vec<u8>>) {
 }
 
 #[test]
-fn the_program_keeps_in_the_folder_of_its_state_where_no_secret_is_in_any_form() {
+fn the_program_stores_artifacts_in_its_state_folder_without_secrets_in_any_encoding() {
     let script = format!(
         "def run(args):\n  s = args[\"key\"]\n  lines = [s, base64.encode(s), base64.encode(\"x\" + s), url.encode(s), \"{TOKEN}\"]\n  return \"\\n\".join(lines * 300)"
     );
@@ -363,10 +363,10 @@ fn the_program_keeps_in_the_folder_of_its_state_where_no_secret_is_in_any_form()
     files(&user.path().join("state"), &mut kept);
     assert!(
         kept.iter().any(|file| file.len() > 16_384),
-        "it is kept there"
+        "it is stored there"
     );
     let everything = [kept.concat(), ran.out.into_bytes(), ran.err.into_bytes()].concat();
-    // Each form as a part of it that nothing else would have: raw, three times base64, and an address.
+    // A distinctive part of each encoding: raw, the three alignments of base64, and a URL.
     for form in [
         secret,
         TOKEN,

@@ -1,4 +1,4 @@
-//! Hooks in files and middleware of the host are one chain.
+//! Hooks from files and middleware from the host form one chain.
 
 use crate::support::{Project, call, code, hook_with, tool_with};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tool_harness::middleware::{Decision, Judged, Middleware, Step};
 
-/// Adds its letter to the word, and keeps what it saw; at once, or when it was put off and some time has passed.
+/// Adds its letter to the word and notes what it saw, at once or after deferring the call.
 struct Adds {
     letter: &'static str,
     priority: i64,
@@ -84,8 +84,7 @@ fn project() -> Project {
 }
 
 #[tokio::test]
-async fn hooks_and_middleware_each_see_what_the_one_before_left_and_the_last_hooks_what_the_body_got()
- {
+async fn each_hook_and_middleware_sees_earlier_changes_and_post_hooks_see_what_the_body_got() {
     for how in ["at once", "later", "put off", "nothing"] {
         for timeout in [None, Some(Duration::from_secs(60)), Some(Duration::MAX)] {
             let project = project();
@@ -126,7 +125,7 @@ async fn hooks_and_middleware_each_see_what_the_one_before_left_and_the_last_hoo
 }
 
 #[tokio::test]
-async fn a_link_that_never_decides_among_hooks_ends_with_the_callers_time() {
+async fn middleware_that_never_decides_ends_at_the_callers_deadline() {
     let project = project();
     let never = Adds {
         letter: "x",
@@ -154,7 +153,7 @@ async fn a_link_that_never_decides_among_hooks_ends_with_the_callers_time() {
 }
 
 #[tokio::test]
-async fn what_a_hook_would_decide_is_not_what_middleware_of_its_name_does() {
+async fn explain_tells_a_hook_and_middleware_of_the_same_name_apart() {
     let blocks = hook_with(
         "tool.pre",
         "priority: 20\n",

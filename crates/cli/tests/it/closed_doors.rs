@@ -1,4 +1,4 @@
-//! Doors that once stood open: each was found by somebody who tried to get past a guard.
+//! Holes that once existed: each was found by an attempt to get past a guard.
 
 use crate::support::{Project, call, code, hook, tool};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 const ECHO: &str = "def run(args):\n    return args";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_of_policy_that_is_a_link_to_nowhere_blocks() {
+async fn a_policy_folder_that_is_a_broken_link_blocks() {
     for folder in ["hooks", "plugins", "builtins", "overrides"] {
         let project = Project::new(&[(".harness/tools/t.md", &tool(ECHO))]);
         std::os::unix::fs::symlink(
@@ -35,7 +35,7 @@ async fn a_folder_of_policy_that_is_a_link_to_nowhere_blocks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_override_of_a_guard_blocks_what_the_guard_judged() {
+async fn a_broken_override_of_a_guard_blocks_the_calls_the_guard_judged() {
     let guard = hook(
         "tool.pre",
         "def handle(event, payload):\n    return block(\"no\")",
@@ -53,7 +53,7 @@ async fn a_broken_override_of_a_guard_blocks_what_the_guard_judged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_that_stops_a_built_in_is_the_reason_of_the_call() {
+async fn a_call_names_the_hook_that_stopped_its_builtin() {
     let reads = tool("def run(args):\n    return fs.exists(\"a\")");
     for (decision, expected) in [
         ("block(\"no\")", "tool.hook.blocked"),
@@ -75,7 +75,7 @@ async fn a_hook_that_stops_a_built_in_is_the_reason_of_the_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_post_hook_that_rewords_an_error_rewords_all_of_it_and_one_that_fails_is_heard_of() {
+async fn a_post_hook_rewords_the_whole_error_and_a_failing_one_is_reported() {
     let failing = tool("def run(args):\n    fail(\"token SECRETDATA\")");
     let reword = hook(
         "tool.post",
@@ -111,12 +111,12 @@ async fn a_post_hook_that_rewords_an_error_rewords_all_of_it_and_one_that_fails_
         .events
         .all()
         .into_iter()
-        .any(|event| event.name == "log" && event.fields["level"] == "warn");
-    assert!(warned, "a hook that was passed over is worth a warning");
+        .any(|event| event.name() == "log" && event.fields()["level"] == "warn");
+    assert!(warned, "a hook that was skipped deserves a warning");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_schema_that_multiplies_with_depth_is_answered_at_once() {
+async fn a_schema_with_exponential_branching_is_answered_at_once() {
     let schema = "input_schema:\n  $defs:\n    n: {anyOf: [{allOf: [{type: array, items: {$ref: \"#/$defs/n\"}}]}, {allOf: [{type: array, items: {$ref: \"#/$defs/n\"}}]}]}\n  type: object\n  properties: {a: {$ref: \"#/$defs/n\"}}\n";
     let project = Project::new(&[(
         ".harness/tools/t.md",

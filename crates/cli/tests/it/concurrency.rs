@@ -1,4 +1,4 @@
-//! Many calls at once: none lost, none duplicated, no worker left busy, nobody waits in a circle.
+//! Many calls at once: none lost, none duplicated, no worker left busy, no deadlock.
 
 use crate::support::{Project, call, hook, tool};
 use serde_json::json;
@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_scripts_blocked_in_built_ins_with_hooks_and_room_for_two_workers_both_finish() {
+async fn two_scripts_blocked_in_hooked_builtins_finish_with_only_two_workers() {
     let files = [
         (
             ".harness/tools/run_wait.md",
@@ -44,7 +44,7 @@ async fn two_scripts_blocked_in_built_ins_with_hooks_and_room_for_two_workers_bo
     };
     let (a, b, c) = tokio::time::timeout(Duration::from_secs(20), both)
         .await
-        .expect("nobody waits for ever");
+        .expect("the calls do not deadlock");
     for result in [a, b, c] {
         assert_eq!(result.value, Some(json!(true)), "{:?}", result.error);
     }
@@ -87,7 +87,7 @@ async fn ten_thousand_concurrent_calls_each_end_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancelling_half_leaves_no_worker_busy_and_every_call_has_one_end() {
+async fn cancelling_half_the_calls_leaves_no_worker_busy_and_each_call_ends_once() {
     const CALLS: usize = 400;
     let project = Project::script("def run(args):\n    sleep(0.01)\n    return args[\"n\"]");
     let engine = project.engine().await;
@@ -131,8 +131,8 @@ fn one_end_each(project: &Project, calls: usize) {
     let mut ends: HashMap<String, usize> = HashMap::new();
     let mut started = HashSet::new();
     for event in project.events.all() {
-        let id = event.call_id.expect("a call");
-        match event.name.as_str() {
+        let id = event.call_id.clone().expect("a call");
+        match event.name() {
             "tool.started" => assert!(started.insert(id), "started twice"),
             "tool.completed" | "tool.failed" | "tool.rejected" => *ends.entry(id).or_default() += 1,
             _ => {}
@@ -144,7 +144,7 @@ fn one_end_each(project: &Project, calls: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tool_that_allows_two_at_once_never_has_three() {
+async fn a_tool_limited_to_two_concurrent_calls_never_runs_three() {
     let script = "def run(args):\n    now = state.increment(\"now\")\n    sleep(0.05)\n    state.increment(\"now\", -1)\n    return now";
     let text = crate::support::tool_with("limits: {max_concurrency: 2}\n", script);
     let project = Project::new(&[(".harness/tools/t.md", &text)]);

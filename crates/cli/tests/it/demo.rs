@@ -1,16 +1,16 @@
-//! The demonstration, word for word.
+//! The demo, word for word.
 
 use crate::support::program::harness;
 
 #[test]
-fn the_demonstration_shows_each_stage_and_ends_well() {
+fn the_demo_shows_each_stage_and_succeeds() {
     let folder = tempfile::tempdir().expect("a folder");
     let ran = harness(folder.path(), &["demo"]).ends(0);
     assert_eq!(ran.err, "");
     assert_eq!(
         std::fs::read_dir(folder.path()).expect("a folder").count(),
         0,
-        "it works in a folder of its own"
+        "it works in a temporary folder"
     );
     let text: Vec<String> = ran
         .out
@@ -76,7 +76,7 @@ fn the_demonstration_shows_each_stage_and_ends_well() {
 }
 
 #[test]
-fn the_demonstration_has_colour_where_it_is_asked_for() {
+fn the_demo_uses_colour_when_asked() {
     let folder = tempfile::tempdir().expect("a folder");
     assert!(
         harness(folder.path(), &["demo", "--color", "always"])

@@ -1,4 +1,4 @@
-//! The documents are true: their files load, their commands run and print what is shown, their links and names lead somewhere.
+//! The documents are true: their files load, their commands print what is shown, their links and names exist.
 //!
 //! In the README and the guides a block marked `title=PATH` is a file of that page's project, unless the path is one of this
 //! repository, which it must then equal. In a `console` block each `$ command` is run in that project and must print exactly what is
@@ -17,7 +17,7 @@ fn root() -> PathBuf {
         .expect("the root")
 }
 
-/// Every document written by hand, relative to the root.
+/// Every hand-written document, relative to the root.
 fn documents() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = [
         "README.md",
@@ -42,7 +42,7 @@ fn text(document: &Path) -> String {
         .unwrap_or_else(|problem| panic!("{}: {problem}", document.display()))
 }
 
-/// A fenced block: the words after the fence, and its lines.
+/// A fenced block: its info string and its lines.
 struct Block {
     words: String,
     lines: String,
@@ -104,7 +104,7 @@ fn run(line: &str, folder: &Path) -> Output {
     output.expect("a shell")
 }
 
-/// A line without what differs from run to run.
+/// A line without the parts that differ from run to run.
 fn steady(line: &str) -> String {
     let mut words: Vec<&str> = line.split(' ').collect();
     for index in 1..words.len() {
@@ -115,12 +115,12 @@ fn steady(line: &str) -> String {
     words.join(" ").trim_end().to_owned()
 }
 
-/// What a command printed, and how far the document has shown it.
+/// What a command printed, and how much of it the document has shown.
 #[derive(Default)]
 struct Printed {
     lines: Vec<String>,
     shown: usize,
-    /// Whether the document says that it leaves lines out here.
+    /// Whether the document omits lines here.
     gap: bool,
 }
 
@@ -167,7 +167,7 @@ impl Printed {
     }
 }
 
-/// Runs the commands of a console block; says the first difference between what they print and what is shown.
+/// Runs the commands of a console block; returns the first difference between their output and the document.
 fn follow(block: &Block, folder: &Path) -> Result<(), String> {
     let mut printed = Printed::default();
     for line in block.lines.lines().filter(|line| !line.trim().is_empty()) {
@@ -188,7 +188,7 @@ fn follow(block: &Block, folder: &Path) -> Result<(), String> {
     printed.end()
 }
 
-/// What a document shows: how many files and commands, and which of it is not so.
+/// What a document shows: the number of files and commands, and what is wrong with them.
 #[derive(Default)]
 struct Shown {
     files: usize,
@@ -238,7 +238,7 @@ fn played(document: &Path) -> Shown {
 }
 
 #[test]
-fn what_the_readme_and_the_guides_show_is_what_happens() {
+fn the_readme_and_the_guides_show_what_really_happens() {
     let mut documents = documents();
     documents.retain(|document| *document == *"README.md" || document.starts_with("docs/guide"));
     let shown: Vec<Shown> = std::thread::scope(|scope| {
@@ -248,7 +248,7 @@ fn what_the_readme_and_the_guides_show_is_what_happens() {
             .collect();
         playing
             .into_iter()
-            .map(|one| one.join().expect("it is played"))
+            .map(|one| one.join().expect("it runs"))
             .collect()
     });
     let wrong: Vec<&str> = shown
@@ -264,7 +264,7 @@ fn what_the_readme_and_the_guides_show_is_what_happens() {
 }
 
 #[test]
-fn every_command_that_is_named_exists() {
+fn every_command_in_the_documents_exists() {
     let help = run("harness help", Path::new("/"));
     let help = String::from_utf8(help.stdout).expect("text");
     let known: BTreeSet<&str> = help
@@ -307,7 +307,7 @@ fn prose(document: &Path) -> String {
 }
 
 #[test]
-fn every_link_leads_to_a_file() {
+fn every_link_in_the_documents_leads_to_a_file() {
     let mut links = 0;
     for document in documents() {
         let folder = root().join(document.parent().expect("a folder"));
@@ -329,7 +329,7 @@ fn every_link_leads_to_a_file() {
 }
 
 #[test]
-fn every_path_and_every_test_that_is_named_exists() {
+fn every_path_and_test_in_the_documents_exists() {
     let root = root();
     let mut sources = String::new();
     gather(&root.join("crates"), &mut sources);
@@ -342,6 +342,16 @@ fn every_path_and_every_test_that_is_named_exists() {
                 assert!(
                     root.join(name).exists(),
                     "{}: {name} does not exist",
+                    document.display()
+                );
+            }
+            // A folder of the map, below the `src` of a crate.
+            if document.ends_with("ARCHITECTURE.md") && name.ends_with('/') {
+                let found = std::fs::read_dir(root.join("crates")).expect("the crates");
+                let mut sources = found.map(|entry| entry.expect("a crate").path().join("src"));
+                assert!(
+                    sources.any(|source| source.join(name).is_dir()),
+                    "{}: {name} is not a folder of a crate",
                     document.display()
                 );
             }
@@ -370,7 +380,7 @@ fn gather(folder: &Path, sources: &mut String) {
 }
 
 #[test]
-fn the_guides_list_all_that_their_programs_depend_on() {
+fn the_guides_list_every_dependency_of_their_programs() {
     for (guide, example) in [
         ("write-a-tool-in-rust", "typed"),
         ("embed-in-rust", "embed"),
@@ -392,7 +402,7 @@ fn the_guides_list_all_that_their_programs_depend_on() {
     }
 }
 
-/// The names of what a manifest depends on.
+/// The names of a manifest's dependencies.
 fn dependencies(manifest: &str) -> impl Iterator<Item = String> {
     let section = manifest
         .split("[dependencies]")
@@ -406,7 +416,7 @@ fn dependencies(manifest: &str) -> impl Iterator<Item = String> {
 }
 
 #[test]
-fn every_dependency_has_its_reason_in_the_architecture() {
+fn the_architecture_gives_a_reason_for_every_dependency() {
     let architecture = text(Path::new("ARCHITECTURE.md"));
     for name in ["sandbox", "core", "script", "cli"] {
         let manifest = text(&Path::new("crates").join(name).join("Cargo.toml"));

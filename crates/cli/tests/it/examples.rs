@@ -1,17 +1,17 @@
-//! The examples that readers run are tests: they are valid, they pass, and they do what their pages say.
+//! The examples are tests: they are valid, they pass, and they do what their pages say.
 
 use crate::support::program::{command, copy, example_program, harness, repository};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// An example of the repository, copied so that nothing is left in it.
+/// A copy of an example, so that tests leave the original unchanged.
 fn example(name: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     copy(&repository("examples").join(name), folder.path());
     folder
 }
 
-/// Fails unless the project is valid without a warning and no example fails; says what was skipped.
+/// Fails unless the project has no warnings and every example passes; returns what was skipped.
 fn check(folder: &Path) -> Vec<Value> {
     let report = harness(folder, &["validate", "--json", "--deny-warnings"])
         .ends(0)
@@ -62,7 +62,7 @@ fn the_governed_example_is_valid_and_passes() {
 }
 
 #[test]
-fn an_example_runs_on_its_answers_and_fails_when_one_is_missing_wrong_or_left_over() {
+fn an_example_uses_its_answers_and_fails_if_one_is_missing_wrong_or_unused() {
     let script = "  def run(args):\n      page = http.get(\"https://example.com/\")\n      done = exec.run(\"no-such-program\", [page[\"body\"]])\n      return done[\"stdout\"]\n";
     let http = "http: [{url: 'https://example.com/', body: b}]";
     let exec = "exec: [{cmd: no-such-program, args: [b], stdout: out}]";
@@ -111,7 +111,7 @@ fn an_example_runs_on_its_answers_and_fails_when_one_is_missing_wrong_or_left_ov
 }
 
 #[test]
-fn removing_a_canary_is_stopped_by_the_guard_and_without_the_guard_by_the_sandbox() {
+fn the_guard_stops_a_command_that_removes_a_canary_and_so_does_the_sandbox_alone() {
     let folder = example("governed");
     let elsewhere = tempfile::tempdir().expect("a folder");
     let canary = elsewhere.path().join("canary");
@@ -125,7 +125,7 @@ fn removing_a_canary_is_stopped_by_the_guard_and_without_the_guard_by_the_sandbo
         guarded.err
     );
     std::fs::remove_file(folder.path().join(".harness/hooks/command_guard.md"))
-        .expect("the guard is taken away");
+        .expect("the guard is removed");
     let remove = format!(
         "command=rm -rf {}; rm -rf .harness harness.md; touch ran",
         canary.display()
@@ -147,7 +147,7 @@ fn removing_a_canary_is_stopped_by_the_guard_and_without_the_guard_by_the_sandbo
 }
 
 #[test]
-fn the_governed_example_governs_as_its_page_says() {
+fn the_governed_example_does_what_its_page_says() {
     let folder = example("governed");
     for (words, code, part) in [
         (
@@ -228,7 +228,7 @@ fn the_governed_example_governs_as_its_page_says() {
 }
 
 #[test]
-fn the_commands_on_the_pages_of_the_examples_work() {
+fn the_commands_on_the_example_pages_work() {
     for name in ["minimal", "governed"] {
         let folder = example(name);
         let page = std::fs::read_to_string(folder.path().join("README.md")).expect("a page");
@@ -274,7 +274,7 @@ fn the_embedding_example_runs_and_is_short() {
         String::from_utf8_lossy(&ran.stderr)
     );
     assert!(!ran.stdout.is_empty(), "it shows nothing");
-    // It prints what is wrong with its project and its surface, and then what came of the calls.
+    // It prints the findings about its project and surface, then the results of its calls.
     let shown = String::from_utf8_lossy(&ran.stdout);
     assert!(shown.starts_with("result: "), "{shown}");
 }

@@ -1,21 +1,21 @@
-//! `explain` says what a real call would meet: compared on random calls of the governed example.
+//! `explain` predicts what a real call does: compared on random calls of the governed example.
 
 use crate::support::program::{copy, repository};
 use crate::support::{Project, call, code, hook_with, tool, worker};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
+use tool_harness::Code;
 use tool_harness::engine::{Engine, EngineBuilder};
-use tool_harness::refusal::Code;
 use tool_harness::{Arguments, Call};
 
 /// How many calls are compared.
 const CALLS: usize = 500;
 
-/// How many at the same time.
+/// How many run at the same time.
 const AT_ONCE: usize = 4;
 
-/// A small generator, the same numbers every time.
+/// A small deterministic random number generator.
 struct Chance(u64);
 
 impl Chance {
@@ -36,7 +36,7 @@ impl Chance {
     }
 }
 
-/// The tools with their parameters, then names that are none.
+/// The tools with their parameters, then names of no tool.
 const TOOLS: [(&str, &[&str]); 5] = [
     ("read_file", &["path", "first_line", "max_lines"]),
     ("write_file", &["path", "content"]),
@@ -169,7 +169,7 @@ fn random_call(chance: &mut Chance) -> Call {
     call(name, Value::Object(arguments))
 }
 
-/// A repository for the tools to work in: the example itself and some files.
+/// A repository for the tools to work in: the example and some files.
 fn furnish(workspace: &Path) {
     copy(&repository("examples/governed"), workspace);
     for (path, text) in [
@@ -182,7 +182,7 @@ fn furnish(workspace: &Path) {
     }
 }
 
-/// Every file below a folder with what it holds.
+/// Every file below a folder with its content.
 fn contents(folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
     for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
         if entry.path().is_dir() {
@@ -196,7 +196,7 @@ fn contents(folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Codes that only a body which was allowed to run can end with.
+/// Codes that only a body that ran can return.
 fn is_of_execution(code: Code) -> bool {
     use Code::{
         Cancelled, Failed, Internal, OutputInvalid, ScriptCrashed, ScriptMemory, ScriptRecursion,
@@ -218,7 +218,7 @@ fn is_of_execution(code: Code) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn explain_agrees_with_the_real_decision_and_changes_nothing() {
+async fn explain_agrees_with_the_real_call_and_changes_nothing() {
     let engine = EngineBuilder::new(repository("examples/governed"))
         .worker(worker())
         .load()
@@ -240,7 +240,7 @@ async fn explain_agrees_with_the_real_decision_and_changes_nothing() {
                 .or_default() += 1;
         }
     }
-    // Agreement means something only when every kind of answer was met often.
+    // Agreement means little unless every kind of answer occurred often.
     for (kind, least) in [
         ("allowed", 100),
         ("tool.unknown", 20),
@@ -251,12 +251,12 @@ async fn explain_agrees_with_the_real_decision_and_changes_nothing() {
     ] {
         assert!(
             met.get(kind).copied().unwrap_or_default() >= least,
-            "{kind} was met too rarely: {met:?}"
+            "{kind} occurred too rarely: {met:?}"
         );
     }
 }
 
-/// Explains a call, makes it, and says what came of both: `allowed` or the code of the refusal.
+/// Explains a call, makes it, and returns both outcomes: `allowed` or the code of the refusal.
 async fn compare(engine: Engine, number: usize, call: Call) -> &'static str {
     let workspace = tempfile::tempdir().expect("a folder");
     furnish(workspace.path());
@@ -347,7 +347,7 @@ async fn explain_shows_what_each_hook_decided() {
         let before = explained
             .stages
             .iter()
-            .find(|stage| stage.stage == tool_harness::stage::Stage::Before)
+            .find(|stage| stage.stage == tool_harness::Stage::Before)
             .expect("the stage");
         let lines: Vec<&str> = before
             .lines

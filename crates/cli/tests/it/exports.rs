@@ -8,7 +8,7 @@ use tool_harness::check::Phase;
 use tool_harness::view::export::{Format, export};
 
 #[test]
-fn the_governed_example_is_written_for_every_provider() {
+fn the_governed_example_exports_to_every_provider() {
     let governed = repository("examples/governed");
     for format in ["openai", "openai-chat", "anthropic", "gemini", "mcp"] {
         let ran = harness(&governed, &["tools", "--format", format]).ends(0);
@@ -22,7 +22,7 @@ fn the_governed_example_is_written_for_every_provider() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_rule_of_the_exports_is_shown_by_its_example() {
+async fn each_export_rule_has_an_example_that_triggers_it() {
     for rule in Phase::Exporting
         .rules()
         .into_iter()
@@ -50,7 +50,7 @@ async fn each_rule_of_the_exports_is_shown_by_its_example() {
 }
 
 #[test]
-fn what_does_not_fit_is_said_and_a_missing_tool_fails() {
+fn an_export_reports_lossy_conversions_and_fails_if_a_tool_is_missing() {
     let rule = Phase::Exporting
         .rules()
         .into_iter()
@@ -89,7 +89,7 @@ fn what_does_not_fit_is_said_and_a_missing_tool_fails() {
 }
 
 #[test]
-fn a_broken_tool_is_missed_in_every_format() {
+fn every_format_reports_a_broken_tool() {
     let tool = "---\ndescription: d\nscript: |\n  def run(args):\n      return 1\n---\n";
     let project = Project::new(&[
         (".harness/tools/good.md", tool),

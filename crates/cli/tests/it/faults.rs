@@ -1,4 +1,4 @@
-//! Scripts that go wrong end in an error within their limits, and the engine serves on.
+//! Scripts that go wrong end in an error within their limits, and the engine keeps serving.
 
 use crate::support::alone::alone;
 use crate::support::{Project, call, code, tool_with};
@@ -74,14 +74,15 @@ const FAULTS: &[(&str, &str, &[&str])] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_fault_ends_in_its_error_within_its_limit_and_the_engine_serves_on() {
-    if !alone("faults::every_fault_ends_in_its_error_within_its_limit_and_the_engine_serves_on") {
+async fn every_fault_ends_in_its_error_within_its_limit_and_the_engine_keeps_serving() {
+    if !alone("faults::every_fault_ends_in_its_error_within_its_limit_and_the_engine_keeps_serving")
+    {
         return;
     }
     let mut files: Vec<(String, String)> = FAULTS
         .iter()
         .map(|(name, script, codes)| {
-            // Only what may end at its time shall have little of it.
+            // Only faults that end at their deadline get a short one.
             let limits = if codes.contains(&"tool.timeout") {
                 "timeout_ms: 1500\nlimits: {memory_mb: 128, cpu_ms: 1000}\n"
             } else {
@@ -110,7 +111,7 @@ async fn every_fault_ends_in_its_error_within_its_limit_and_the_engine_serves_on
     let (mut before, mut quickest) = (0, HashMap::new());
     for (round, (name, _, codes)) in [FAULTS, FAULTS].into_iter().flatten().enumerate() {
         if round == FAULTS.len() {
-            // The first round brings threads and buffers that stay.
+            // The first round allocates threads and buffers that stay.
             before = resident_kb();
         }
         let started = Instant::now();
@@ -128,7 +129,7 @@ async fn every_fault_ends_in_its_error_within_its_limit_and_the_engine_serves_on
             code(&result),
             result.error
         );
-        // The deadline, and room for a busy machine.
+        // The deadline, plus slack for a busy machine.
         let took = started.elapsed();
         assert!(took < Duration::from_secs(15), "{name} took {took:?}");
         let quickest = quickest.entry(name).or_insert(took);
@@ -138,7 +139,7 @@ async fn every_fault_ends_in_its_error_within_its_limit_and_the_engine_serves_on
             assert!(!result.is_error, "after {name}: {:?}", result.error);
         }
     }
-    // What has a deadline of 1,500 ms is answered soon after it.
+    // A call with a deadline of 1,500 ms is answered soon after it.
     for (name, _, codes) in FAULTS {
         let (took, limit) = (quickest[name], Duration::from_millis(1500 + 60 + 900));
         let is_short = codes.contains(&"tool.timeout");
@@ -152,7 +153,7 @@ async fn every_fault_ends_in_its_error_within_its_limit_and_the_engine_serves_on
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn source_with_ten_thousand_parentheses_is_a_diagnostic_and_the_rest_loads() {
+async fn a_script_with_ten_thousand_parentheses_is_a_diagnostic_and_the_rest_loads() {
     let deep = format!(
         "def run(args):\n    return {}1{}",
         "(".repeat(10_000),
@@ -180,7 +181,7 @@ async fn source_with_ten_thousand_parentheses_is_a_diagnostic_and_the_rest_loads
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn arguments_that_no_script_can_be_given_are_refused_and_odd_ones_arrive_exactly() {
+async fn unrepresentable_arguments_are_refused_and_unusual_ones_arrive_exactly() {
     let project = Project::script("def run(args):\n    return args");
     let engine = project.engine().await;
     let send = |text: String| engine.call(Call::new("t", Arguments::Text(text)).session("s"));
@@ -213,7 +214,7 @@ async fn arguments_that_no_script_can_be_given_are_refused_and_odd_ones_arrive_e
 async fn a_cancelled_call_ends_at_once_and_a_timeout_counts_from_the_start() {
     let project = Project::script("def run(args):\n    sleep(30)\n    return 1");
     let engine = project.engine().await;
-    // A loaded machine may hold up any one try, and not all of them.
+    // A loaded machine may delay any one attempt, but not all of them.
     let (mut to_cancel, mut to_time_out) = (Vec::new(), Vec::new());
     for _ in 0..5 {
         let slow = call("t", json!({}));
@@ -247,7 +248,7 @@ async fn a_cancelled_call_ends_at_once_and_a_timeout_counts_from_the_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_least_memory_is_enough_to_run_and_less_is_an_error_in_the_file() {
+async fn a_script_runs_with_the_minimum_memory_and_less_is_a_diagnostic() {
     let script = "def run(args):\n    return len(\"a\" * args[\"n\"])";
     let text = |memory: u64| {
         tool_with(
@@ -287,7 +288,7 @@ async fn the_least_memory_is_enough_to_run_and_less_is_an_error_in_the_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_that_no_worker_could_read_is_refused_for_that_and_not_for_its_file() {
+async fn a_call_without_a_worker_blames_the_worker_and_not_the_script() {
     let project = Project::new(&[(
         ".harness/tools/get_t.md",
         &tool_with("", "def run(args):\n    return 1"),
@@ -318,7 +319,7 @@ async fn a_script_that_no_worker_could_read_is_refused_for_that_and_not_for_its_
         "{}",
         error.message
     );
-    // This test's own program never announced itself as a worker.
+    // This test program never registered itself as a worker.
     let engine = tool_harness::engine::EngineBuilder::new(project.path())
         .load()
         .await

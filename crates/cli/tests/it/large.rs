@@ -1,4 +1,4 @@
-//! Values larger than the socket between the harness and a worker holds.
+//! Values larger than the pipe between the harness and a worker can hold.
 
 use crate::support::{Project, call, hook, tool};
 use serde_json::json;

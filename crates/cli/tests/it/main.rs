@@ -1,4 +1,4 @@
-//! The tests of the program and of the engine with real workers, as one program.
+//! Tests of the program, and of the engine with real workers, in one binary.
 
 mod bad_input;
 mod blobs;

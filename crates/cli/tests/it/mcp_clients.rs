@@ -1,4 +1,4 @@
-//! The official SDKs as clients. `./check` installs them below `target/clients`; where they are missing the tests say so and pass.
+//! The official SDKs as clients. `./check` installs them below `target/clients`; a test without its SDK says so and passes.
 
 use crate::support::program::{command, repository};
 use crate::support::{Project, hook_with, tool, tool_with};
@@ -41,7 +41,7 @@ fn project() -> Project {
     ])
 }
 
-/// A client program on a project of its own, for each list of words.
+/// Runs a client program on a fresh project, once for each list of arguments.
 fn check(program: &Path, script: &str, needs: &Path, rows: &[&[&str]]) {
     if !needs.exists() {
         println!(
@@ -82,7 +82,7 @@ fn installed(path: &str) -> PathBuf {
 }
 
 #[test]
-fn the_python_sdk_lists_calls_cancels_and_hears_of_changes() {
+fn the_python_sdk_lists_calls_cancels_and_gets_change_notifications() {
     let python = installed("python/bin/python");
     check(
         &python,
@@ -93,7 +93,7 @@ fn the_python_sdk_lists_calls_cancels_and_hears_of_changes() {
 }
 
 #[test]
-fn the_typescript_sdk_does_in_both_generations_and_every_revision() {
+fn both_generations_of_the_typescript_sdk_work_in_every_revision() {
     let (first, second) = (
         installed("node/node_modules/@modelcontextprotocol/sdk"),
         installed("node/node_modules/@modelcontextprotocol/client"),
@@ -116,7 +116,7 @@ fn the_typescript_sdk_does_in_both_generations_and_every_revision() {
     }
 }
 
-/// The scenarios of the conformance suite that are about what this server does. The others are listed with their reasons in
+/// The scenarios of the conformance suite that apply to this server. The others are listed with reasons in
 /// `docs/mcp-conformance.md`.
 const SCENARIOS: [&str; 7] = [
     "server-initialize",
@@ -129,7 +129,7 @@ const SCENARIOS: [&str; 7] = [
 ];
 
 #[test]
-fn the_conformance_suite_passes_where_it_is_about_tools_over_stdio() {
+fn the_conformance_suite_passes_for_tools_over_stdio() {
     let (suite, node) = (
         installed("node/node_modules/@modelcontextprotocol/conformance/dist/index.js"),
         installed("node/node_modules/node/bin/node"),

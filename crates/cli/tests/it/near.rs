@@ -1,4 +1,4 @@
-//! A lone call shares a core with its worker, and leaves no thread and no worker tied to it.
+//! A lone call shares a core with its worker, and leaves no thread and no worker pinned to it.
 
 use crate::support::alone::alone;
 use crate::support::{Project, call, hook, tool};
@@ -26,7 +26,7 @@ fn cores(pid: impl AsRef<Path>) -> Vec<String> {
         .collect()
 }
 
-/// The processes this one started.
+/// The child processes of this process.
 fn children() -> Vec<PathBuf> {
     let own = format!("PPid:\t{}", std::process::id());
     let processes = fs::read_dir("/proc")
@@ -43,8 +43,8 @@ fn children() -> Vec<PathBuf> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lone_call_leaves_nobody_tied_to_a_core() {
-    if !alone("near::a_lone_call_leaves_nobody_tied_to_a_core") {
+async fn a_lone_call_leaves_no_thread_or_worker_pinned_to_a_core() {
+    if !alone("near::a_lone_call_leaves_no_thread_or_worker_pinned_to_a_core") {
         return;
     }
     let free = cores("self").first().cloned().expect("this thread");
@@ -92,9 +92,9 @@ async fn a_lone_call_leaves_nobody_tied_to_a_core() {
         .flat_map(cores)
         .filter(|of| *of != free)
         .count();
-    assert!(near >= 1, "no worker was ever brought near");
+    assert!(near >= 1, "no worker was ever pinned");
 
-    // A script that takes longer is let go of, and the caller's thread is free meanwhile.
+    // The worker of a longer script is unpinned, and the caller's thread is free meanwhile.
     let slow = tokio::spawn({
         let engine = engine.clone();
         async move {
@@ -120,7 +120,7 @@ async fn a_lone_call_leaves_nobody_tied_to_a_core() {
     );
     drop(slow.await.expect("ends"));
 
-    // Calls beside each other may run anywhere.
+    // Concurrent calls may run on any core.
     let mut many = tokio::task::JoinSet::new();
     for _ in 0..8 {
         let engine = engine.clone();

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use tool_harness::Code;
 use tool_harness::artifact::shape::{Field, FieldStatus, Shape};
 use tool_harness::artifact::{ArtifactKind, fields_of, json_schema, unsupported_fields};
 use tool_harness::builtin::{Body, Builtin, MODULES, Module, Scope, full_name};
 use tool_harness::check::{index, page, rules};
-use tool_harness::event::EVENTS;
+use tool_harness::event::EventName;
 use tool_harness::hook_event::{HOOK_EVENTS, Keys};
 use tool_harness::native::{CLIENTS, MAPS, Served, Split};
-use tool_harness::refusal::Code;
 
 const MADE: &str = "<!-- Made from the code by crates/cli/tests/it/reference.rs. Do not edit; run it with UPDATE=1. -->\n\n";
 
 #[test]
-fn every_reference_page_says_what_the_code_says() {
+fn every_reference_page_matches_the_code() {
     let mut pages: BTreeMap<String, String> = BTreeMap::new();
     for kind in ArtifactKind::ALL {
         pages.insert(format!("reference/{}.md", kind.word()), artifact_page(kind));
@@ -43,7 +43,7 @@ fn every_reference_page_says_what_the_code_says() {
     compare(&pages);
 }
 
-/// Compares the pages with the files, or writes them; a file that is no page any more is stale.
+/// Compares the pages with the files, or writes them; a file without a page is stale.
 fn compare(pages: &BTreeMap<String, String>) {
     let docs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     #[expect(clippy::disallowed_methods, reason = "a switch of this test")]
@@ -245,7 +245,7 @@ fn hook_events_page() -> String {
     for event in HOOK_EVENTS {
         let keys = match event.keys {
             Keys::Only(keys) => keys
-                .iter()
+                .split(' ')
                 .map(|key| format!("`{key}`"))
                 .collect::<Vec<_>>()
                 .join(", "),
@@ -264,11 +264,11 @@ fn hook_events_page() -> String {
 
 fn events_page() -> String {
     let mut text = format!(
-        "{MADE}# Events of the record\n\nEvery event has `event`, `time_ms`, `session_id` and, where it belongs to a call, `call_id`. Version 1.\n"
+        "{MADE}# Events of the record\n\nEvery event has `event`, `time_ms`, `sequence` (its number among the events of this engine; calls that run at once may write theirs in another order), `session_id`, `run_id`, `turn_id` and, where it belongs to a call, `call_id`. Version 1.\n"
     );
-    for event in EVENTS {
-        let _ = write!(text, "\n## `{}`\n\n{}\n\n", event.name, event.doc);
-        for (field, doc) in event.fields {
+    for event in EventName::ALL {
+        let _ = write!(text, "\n## `{}`\n\n{}\n\n", event.text(), event.doc());
+        for (field, doc) in event.fields() {
             let _ = writeln!(text, "- `{field}`: {doc}");
         }
     }

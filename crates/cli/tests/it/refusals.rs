@@ -1,4 +1,4 @@
-//! The refusals people meet most, word for word: what, where, what is accepted, the next command, who can act.
+//! The most common refusals, word for word: what, where, help, the next command, who can act.
 
 use crate::support::program::harness;
 use crate::support::{Project, hook, tool, tool_with};
@@ -69,7 +69,7 @@ fn project() -> Project {
     ])
 }
 
-/// What a person sees of a call, which must have every part.
+/// What a person sees of a refused call; fails if a part is missing.
 fn seen(project: &Project, words: &[&str]) -> String {
     let ran = harness(project.path(), &[["call"].as_slice(), words].concat());
     assert_eq!(ran.out, "", "a refusal is not a result");
@@ -106,7 +106,7 @@ fn seen(project: &Project, words: &[&str]) -> String {
     format!("{}exit {}", ran.err, ran.code.expect("a code"))
 }
 
-/// Splits a command as a shell would, as far as the program quotes.
+/// Splits a command as a shell would, for the quoting that the program uses.
 fn shell_words(text: &str) -> Vec<String> {
     let (mut words, mut quoted) = (vec![String::new()], false);
     for c in text.chars() {
@@ -120,7 +120,7 @@ fn shell_words(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_unknown_tool_comes_with_the_nearest_names() {
+fn an_unknown_tool_suggests_the_nearest_names() {
     let project = project();
     insta::assert_snapshot!(seen(&project, &["reed_note", "path=a"]), @r"
     refused: tool.unknown (repairable)
@@ -143,7 +143,7 @@ fn an_unknown_tool_comes_with_the_nearest_names() {
 }
 
 #[test]
-fn invalid_arguments_are_named_with_what_is_accepted() {
+fn invalid_arguments_are_named_with_the_accepted_values() {
     let project = project();
     insta::assert_snapshot!(seen(&project, &["read_note", "lines:=0", "order=up"]), @r#"
     refused: tool.args.invalid_schema (repairable)
@@ -222,10 +222,10 @@ fn a_hook_that_fails_is_named_with_its_line() {
 }
 
 #[test]
-fn an_approval_that_nobody_can_give_says_who_asks() {
+fn an_approval_without_an_approver_says_what_asked_for_it() {
     insta::assert_snapshot!(seen(&project(), &["send_note"]), @r"
     refused: tool.approval.denied (repairable)
-      what  `send_note` needs a person's approval and nobody can be asked here: the tool says `requires_approval`
+      what  `send_note` needs a person's approval, and no approver is available here: the tool says `requires_approval`
       where .harness/tools/send_note.md:2:20
       help  approvals are not available in this version; a person can change what asks for one
       next  harness explain send_note
@@ -235,7 +235,7 @@ fn an_approval_that_nobody_can_give_says_who_asks() {
 }
 
 #[test]
-fn a_field_that_nothing_enforces_yet_is_not_passed_over() {
+fn a_call_is_refused_if_a_declared_field_is_not_enforced_yet() {
     insta::assert_snapshot!(seen(&project(), &["fetch_note"]), @r"
     refused: tool.unsupported (fatal)
       what  `async` is declared and nothing enforces it yet, so `fetch_note` cannot be called
@@ -266,7 +266,7 @@ fn a_tool_with_an_error_in_its_file_is_not_offered() {
     refused: tool.not_advertised (repairable)
       what  `sort_notes` has an error in its file and is not offered: `script` does not parse: unexpected new line, expected symbol ':'
       where .harness/tools/sort_notes.md:3:16
-      help  a person must mend the file; `harness validate` shows everything that is wrong
+      help  a person must fix the file; `harness validate` shows everything that is wrong
       next  harness validate
       who   the author of the tool or its settings
     exit 1
@@ -294,7 +294,7 @@ fn a_hook_file_that_does_not_load_blocks_every_call() {
     refused: tool.hook.failed (fatal)
       what  hook `guard` could not be loaded, so nothing may pass `tool.pre`: `scrpt` is not a field of a hook
       where .harness/hooks/guard.md:3:1
-      help  a person must mend the hook's file; `harness validate` shows what is wrong
+      help  a person must fix the hook's file; `harness validate` shows what is wrong
       next  harness validate
       who   the owner of the hook: it fails closed until it is fixed
     exit 3

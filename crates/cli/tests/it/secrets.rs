@@ -1,4 +1,4 @@
-//! Secrets planted wherever a call has words: they leave nowhere, neither as they are nor in base64 or as part of an address.
+//! Secrets planted in every text of a call: none leaks, neither raw nor as base64 or in a URL.
 
 use crate::support::program::{Ran, prepared};
 use crate::support::{Events, Project, call, code, hook, tool, tool_with};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use std::path::Path;
 use tool_harness::ToolResult;
 
-/// No shape gives it away: it is known because it was declared.
+/// Recognised only because it is declared: it has no telling format.
 const VALUE: &str = "tangerine/46 lamp+\"post\"";
-/// Known by its shape.
+/// Recognised by its format.
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
-/// Where a text holds a secret, in whichever form.
+/// Where a text contains a secret, in any encoding.
 fn leaks(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for secret in [VALUE, TOKEN] {
@@ -33,7 +33,7 @@ fn leaks(text: &str) -> Vec<String> {
     found
 }
 
-/// The characters of base64 that a text decides by itself, with this many bytes before it.
+/// The base64 characters that depend only on the text, with this many bytes before it.
 fn base64_core(text: &str, shift: usize) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bits: Vec<u8> = text
@@ -76,7 +76,7 @@ fn assert_clean(project: &Project, result: &ToolResult) {
     }
 }
 
-/// A project whose events hold what goes in and comes out.
+/// A project whose events include arguments and results.
 fn asking(files: &[(&str, &str)]) -> Project {
     Project {
         events: Events::asking(),
@@ -117,7 +117,7 @@ fn says() -> String {
 }
 
 #[tokio::test]
-async fn secrets_in_results_errors_events_and_logs_are_found_nowhere() {
+async fn no_secret_appears_in_results_errors_events_or_logs() {
     let watching = hook(
         "tool.post",
         "def handle(event, payload):\n  log.info(\"saw\", result = payload[\"result\"])\n  return allow()",
@@ -150,10 +150,7 @@ async fn secrets_in_results_errors_events_and_logs_are_found_nowhere() {
                     .collect::<Vec<_>>()
             )
             .to_string();
-        assert!(
-            said.contains("[redacted]"),
-            "{how} says nothing at all: {said}"
-        );
+        assert!(said.contains("[redacted]"), "{how} printed nothing: {said}");
         let count = result.metadata.get("redacted").and_then(Value::as_u64);
         assert_eq!(
             count.is_some_and(|count| count > 0),
@@ -162,15 +159,15 @@ async fn secrets_in_results_errors_events_and_logs_are_found_nowhere() {
         );
         let last = project.events.all().pop().expect("a last event");
         assert_eq!(
-            last.fields.get("redacted").and_then(Value::as_u64),
+            last.fields().get("redacted").and_then(Value::as_u64),
             count,
-            "{how}: the record counts as the result does"
+            "{how}: the record and the result have the same count"
         );
     }
 }
 
 #[tokio::test]
-async fn secrets_in_arguments_and_names_do_not_come_back_with_a_refusal() {
+async fn a_refusal_does_not_repeat_secrets_from_arguments_or_names() {
     let blocking = hook(
         "tool.pre",
         "def handle(event, payload):\n  return block(\"not with \" + payload[\"args\"].get(\"token\", \"\"))",
@@ -214,7 +211,7 @@ async fn secrets_in_arguments_and_names_do_not_come_back_with_a_refusal() {
 }
 
 #[tokio::test]
-async fn an_explanation_shows_no_secret_of_what_would_be_sent() {
+async fn an_explanation_shows_no_secrets_from_the_arguments() {
     let handle = "def handle(event, payload):\n  args = {\"how\": \"text\", \"token\": payload[\"args\"][\"token\"] + \"!\"}\n  return modify(dict(payload, args = args))";
     let changing = hook("tool.pre", handle);
     let project = Project::new(&[
@@ -241,7 +238,7 @@ async fn an_explanation_shows_no_secret_of_what_would_be_sent() {
 }
 
 #[tokio::test]
-async fn a_tool_and_the_project_name_fields_and_patterns_that_are_taken_out() {
+async fn tools_and_projects_can_name_fields_and_patterns_to_redact() {
     let fields = "safety: { redact: [pin, \"*_code\"] }\n";
     let script = "def run(args):\n  log.info(\"x\", phone = \"555-0199\")\n  return {\"pin\": 1234, \"door_code\": {\"a\": 1}, \"customer\": \"CUS-778899\", \"text\": \"pin: 1234, ok\", \"name\": \"Ada\"}";
     let other = tool("def run(args):\n  return {\"pin\": 1234, \"customer\": \"CUS-778899\"}");
@@ -266,19 +263,51 @@ async fn a_tool_and_the_project_name_fields_and_patterns_that_are_taken_out() {
         .events
         .all()
         .into_iter()
-        .find(|event| event.name == "log")
+        .find(|event| event.name() == "log")
         .expect("the log");
-    assert_eq!(log.fields["fields"]["phone"], mark);
+    assert_eq!(log.fields()["fields"]["phone"], mark);
     let other = engine.call(call("show_other", json!({}))).await;
     assert_eq!(
         other.value,
         Some(json!({"pin": 1234, "customer": mark})),
-        "what one tool names is not taken out of another's results"
+        "a redaction of one tool does not apply to another"
     );
 }
 
 #[tokio::test]
-async fn what_names_nothing_to_take_out_is_an_error_and_closes() {
+async fn a_named_field_is_redacted_in_events_and_handles_of_artifacts_stay_whole() {
+    let script = "def run(args):\n  log.debug(\"a plan\", n = 1)\n  emit(\"done\", {\"n\": 1})\n  return \"x\" * 100000";
+    let refuses = "def handle(event, payload):\n  return block(\"the budget\") if payload[\"args\"].get(\"stop\") else allow()";
+    let project = Project::new(&[
+        (
+            "harness.md",
+            "---\nredaction: [message, reason, payload, \"/[0-9a-f]{32,}/\"]\n---\n",
+        ),
+        (".harness/tools/show.md", &tool(script)),
+        (".harness/hooks/refuse.md", &hook("tool.pre", refuses)),
+    ]);
+    let engine = project.engine().await;
+    let result = engine.call(call("show", json!({}))).await;
+    engine.call(call("show", json!({"stop": true}))).await;
+    let events = project.events.all();
+    let fields = |name: &str| {
+        let event = events.iter().find(|event| event.name() == name);
+        event.unwrap_or_else(|| panic!("no {name}")).fields()
+    };
+    let mark = json!("[redacted]");
+    let log = fields("log");
+    assert_eq!((&log["level"], &log["message"]), (&json!("debug"), &mark));
+    assert_eq!(fields("custom.done")["payload"], mark);
+    assert_eq!(fields("hook.decided")["reason"], mark);
+    let (stored, artifact) = (fields("artifact.stored"), &result.artifacts[0]);
+    assert_eq!(
+        (&stored["id"], &stored["digest"]),
+        (&json!(artifact.id), &json!(artifact.digest))
+    );
+}
+
+#[tokio::test]
+async fn an_unusable_redaction_pattern_is_an_error_and_fails_closed() {
     let show = tool_with(
         "safety: { redact: [\"/(/\"] }\n",
         "def run(args):\n  return 1",
@@ -290,7 +319,7 @@ async fn what_names_nothing_to_take_out_is_an_error_and_closes() {
     assert!(project.engine().await.stopped().is_some());
 }
 
-/// A project whose tool gives back the secret it gets, and a user's own file.
+/// A project whose tool returns its injected secret, and a user file.
 fn with_user_file(secrets: &str, root: &str) -> (Project, tempfile::TempDir) {
     let give = tool_with(
         "inject: { key: \"secret:API\" }\n",
@@ -320,7 +349,7 @@ fn give(project: &Project, user: &Path, words: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_user_gives_secrets_by_variable_file_or_command_and_no_door_shows_them() {
+fn users_provide_secrets_by_variable_file_or_command_and_no_door_shows_them() {
     for (from, length) in [
         ("secrets: { API: \"env:MY_KEY\" }\n", VALUE.len()),
         ("secrets: { API: \"file:~/key\" }\n", VALUE.len()),
@@ -345,7 +374,7 @@ fn a_user_gives_secrets_by_variable_file_or_command_and_no_door_shows_them() {
 }
 
 #[test]
-fn a_secret_that_is_missing_or_only_the_projects_word_refuses_the_call() {
+fn a_call_is_refused_if_its_secret_is_missing_or_defined_only_by_the_project() {
     let (project, user) = with_user_file(
         "secrets: { API: \"env:NO_SUCH_KEY\" }\n",
         "---\nformat: 1\n---\n",
@@ -370,7 +399,7 @@ fn a_secret_that_is_missing_or_only_the_projects_word_refuses_the_call() {
 }
 
 #[test]
-fn a_command_in_the_sandbox_shows_no_secret_even_in_two_pieces() {
+fn a_sandboxed_command_shows_no_secret_even_split_in_two() {
     let (project, user) = with_user_file(
         "secrets: { API: \"env:MY_KEY\" }\n",
         "---\nformat: 1\n---\n",
@@ -387,7 +416,7 @@ fn a_command_in_the_sandbox_shows_no_secret_even_in_two_pieces() {
 }
 
 #[test]
-fn what_a_command_was_denied_shows_no_secret() {
+fn a_denial_of_a_command_shows_no_secret() {
     let (project, user) = with_user_file(
         "secrets: { API: \"file:~/key\" }\n",
         "---\nnetwork: { allowed_domains: [a.example.com] }\n---\n",
@@ -410,7 +439,7 @@ fn what_a_command_was_denied_shows_no_secret() {
 }
 
 #[test]
-fn arguments_on_the_command_line_are_not_shown_again() {
+fn secrets_in_command_line_arguments_are_not_echoed() {
     let project = Project::new(&[(
         ".harness/tools/say.md",
         &tool_with(

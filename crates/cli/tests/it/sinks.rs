@@ -1,4 +1,4 @@
-//! Whoever takes events, a call goes on: a sink may be slow, stuck or broken.
+//! A call goes on although a sink is slow, stuck or broken.
 
 use crate::support::{Project, call, tool_with};
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tool_harness::event::{Delivery, Event, EventRef, Payloads, Sink};
 
-/// Takes events when it is let, and keeps them.
+/// Collects events, once the test lets it.
 struct Slow {
     let_on: Mutex<Receiver<()>>,
     taken: Mutex<Vec<Event>>,
@@ -27,8 +27,8 @@ impl Slow {
         let taken = self.taken.lock().expect("events");
         taken
             .iter()
-            .filter(|event| event.name == name)
-            .map(|event| event.fields.clone())
+            .filter(|event| event.name() == name)
+            .map(|event| event.fields().clone())
             .collect()
     }
 }
@@ -72,7 +72,7 @@ fn project() -> Project {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sink_that_is_stuck_stalls_no_call_and_gets_every_end_once_it_goes_on() {
+async fn a_stuck_sink_stalls_no_call_and_later_gets_every_final_event() {
     let project = project();
     let (open, let_on) = channel();
     let stuck = Slow::new(let_on, Payloads::LeftOut);
@@ -121,12 +121,12 @@ async fn a_sink_that_is_stuck_stalls_no_call_and_gets_every_end_once_it_goes_on(
         .into_iter()
         .filter(|name| name == "tool.completed")
         .count();
-    assert_eq!(ends, 20, "another sink never noticed");
+    assert_eq!(ends, 20, "the other sink got every event");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sink_that_panics_harms_neither_the_call_nor_other_sinks() {
-    // Hundreds of times, and on purpose: nobody wants to read that.
+    // These panics are intended and number in the hundreds, so keep them out of the output.
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if panic.payload_as_str() != Some(DEFECT) {
@@ -160,7 +160,7 @@ async fn a_sink_that_panics_harms_neither_the_call_nor_other_sinks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn payloads_are_for_those_who_ask_and_have_no_secrets() {
+async fn only_sinks_that_ask_get_payloads_and_payloads_contain_no_secrets() {
     let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
     let project = project();
     let (_, closed) = channel();
@@ -183,7 +183,7 @@ async fn payloads_are_for_those_who_ask_and_have_no_secrets() {
     assert_eq!(asking.named("tool.completed")[0]["result"], expected);
     for event in project.events.all() {
         assert!(
-            !event.fields.contains_key("args") && !event.fields.contains_key("result"),
+            !event.fields().contains_key("args") && !event.fields().contains_key("result"),
             "{event:?}"
         );
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -S
-"""A worker that was taken over. It lets a real worker do everything until a request says what to do instead.
+"""A compromised worker. It forwards everything to a real worker until a request names an attack.
 
 The harness starts it like any worker: it is asked on descriptor 3 and answers on 4. `REAL`, `LOG` and `INDEX` are filled in by the test.
 """
@@ -13,7 +13,7 @@ BUILTINS = @BUILTINS@
 
 
 class Channel:
-    """What somebody says, and what he is told."""
+    """One side of a channel: frames read from it and written to it."""
 
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer
@@ -27,7 +27,7 @@ class Channel:
         os.close(self.writer)
 
 
-# High enough that the real worker's descriptors can be put in their places.
+# High enough to leave the real worker's descriptor numbers free.
 up = Channel(os.dup(3), os.dup(4))
 requests, answers = os.pipe(), os.pipe()
 ours = Channel(answers[0], requests[1])
@@ -48,7 +48,7 @@ def exactly(channel, count):
     return data
 
 
-# The mark of the request at hand.
+# The ticket of the current request.
 ticket = 0
 
 
@@ -96,7 +96,7 @@ def done(value):
 
 
 def forward(frame):
-    """One request by the real worker, to its last word."""
+    """Lets the real worker serve one request completely."""
     send(ours, frame)
     if frame[0] == 1:
         return

@@ -1,6 +1,6 @@
-//! A worker that was taken over speaks the protocol as it likes. It gains nothing, and hooks decide as before.
+//! A compromised worker can break the protocol at will. It gains nothing, and hooks decide as before.
 //!
-//! `takeover.py` stands in for such a worker: it passes everything on to a real one until a call's arguments name a deed.
+//! `takeover.py` plays such a worker: it forwards everything to a real one until a call's arguments name an attack.
 
 use crate::support::program::{SOON, write_program};
 use crate::support::{Project, call, code, hook, tool_with};
@@ -15,7 +15,7 @@ use tool_harness_sandbox::process::WorkerProgram;
 
 const GUARD: &str = "def handle(event, payload):\n    if payload[\"args\"].get(\"forbidden\"):\n        return block(\"forbidden\")\n    return allow()";
 
-/// A project whose workers are the hostile program, with a tool that is linked with nothing and one that may write.
+/// A project whose workers are the hostile program, with a tool that is linked with no built-in and one that may write.
 struct Hostile {
     project: Project,
     elsewhere: tempfile::TempDir,
@@ -33,7 +33,7 @@ impl Hostile {
         );
         let guard = hook("tool.pre", GUARD);
         let elsewhere = tempfile::tempdir().expect("a folder");
-        // With a folder around it in which nothing but the hostile worker writes.
+        // In a folder that only the hostile worker writes to.
         let around = elsewhere.path().join("around");
         std::fs::create_dir(&around).expect("a folder");
         let files = [
@@ -70,7 +70,7 @@ impl Hostile {
             .expect("loads")
     }
 
-    /// Process number, kind of frame, kind of script and session, for every frame that a worker was sent.
+    /// Process id, kind of frame, kind of script and session of every frame sent to a worker.
     fn frames(&self) -> Vec<[String; 4]> {
         let text = std::fs::read_to_string(self.elsewhere.path().join("log")).expect("the log");
         let parts = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
@@ -106,7 +106,7 @@ impl Hostile {
     }
 }
 
-/// An honest call works, and a call that the hook forbids is blocked by it.
+/// An honest call works, and the hook blocks a forbidden call.
 async fn assert_governed(engine: &Engine, after: &str) {
     for session in ["s", "other"] {
         let result = engine
@@ -136,7 +136,7 @@ const GONE: &[&str] = &["script.crashed"];
 const LATE: &[&str] = &["tool.timeout"];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_taken_over_gets_a_typed_error_and_everything_goes_on() {
+async fn a_compromised_worker_gets_a_typed_error_and_everything_keeps_working() {
     let hostile = Hostile::new();
     let engine = hostile.engine().await;
     assert!(engine.is_valid(), "{:?}", engine.diagnostics());
@@ -200,13 +200,12 @@ async fn a_worker_taken_over_gets_a_typed_error_and_everything_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn built_ins_that_a_script_was_not_linked_with_are_out_of_reach_and_wrong_arguments_are_refused()
- {
+async fn a_worker_cannot_call_unlinked_builtins_or_pass_them_wrong_arguments() {
     let hostile = Hostile::new();
     let engine = hostile.engine().await;
     let ask =
         |tool: &'static str, arguments: Value| engine.call(call(tool, arguments).session("s"));
-    // The benign twin: the same tool, by an honest worker, does write.
+    // The harmless twin: the same tool writes in an honest worker.
     let result = ask("write_note", json!({"really": true})).await;
     assert_eq!(result.value, Some(json!(true)), "{:?}", result.error);
     let mut slow = call("run_pure", json!({"deed": "deed=every_builtin"})).session("s");
@@ -241,7 +240,7 @@ async fn built_ins_that_a_script_was_not_linked_with_are_out_of_reach_and_wrong_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_answer_is_never_taken_for_the_answer_to_another_call() {
+async fn a_second_answer_never_counts_as_the_answer_to_another_call() {
     let hostile = Hostile::new();
     let engine = hostile.engine().await;
     for round in 0..10 {
@@ -263,7 +262,7 @@ async fn a_second_answer_is_never_taken_for_the_answer_to_another_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_worker_that_does_not_answer_as_it_must_blocks_the_call() {
+async fn a_hook_worker_that_breaks_the_protocol_blocks_the_call() {
     let hostile = Hostile::new();
     let engine = hostile.engine().await;
     for deed in [
@@ -311,7 +310,7 @@ async fn a_hook_worker_that_does_not_answer_as_it_must_blocks_the_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_ran_a_tool_never_runs_a_hook_and_never_serves_another_session() {
+async fn a_worker_that_ran_a_tool_stays_with_tools_of_its_session() {
     let hostile = Hostile::new();
     let engine = hostile.engine().await;
     let mut tasks = tokio::task::JoinSet::new();
@@ -357,7 +356,7 @@ async fn a_worker_that_ran_a_tool_never_runs_a_hook_and_never_serves_another_ses
     );
 }
 
-/// Living processes with this parent, by the files of /proc.
+/// Living processes with this parent, from /proc.
 fn children(parent: u32) -> Vec<u32> {
     let stat = |path: PathBuf| std::fs::read_to_string(path.join("stat")).ok();
     let of = |text: &str| {
@@ -376,7 +375,7 @@ fn children(parent: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Whether a process is gone; one that only waits to be reaped is.
+/// Whether a process is gone; a zombie counts as gone.
 fn is_gone(pid: u32) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
     stat.map_or(true, |text| {
@@ -386,7 +385,7 @@ fn is_gone(pid: u32) -> bool {
 }
 
 #[test]
-fn no_worker_outlives_a_harness_that_was_killed() {
+fn no_worker_outlives_a_killed_harness() {
     for script in [
         "def run(args):\n    sleep(60)\n    return 1",
         "def run(args):\n    n = 0\n    for i in range(1000000000):\n        n = i\n    return n",
@@ -432,7 +431,7 @@ fn no_worker_outlives_a_harness_that_was_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_that_gives_or_prints_without_end_is_held_to_its_bounds() {
+async fn a_script_that_returns_or_prints_endlessly_is_bounded() {
     for (script, codes) in [
         ("return [None] * 15000000", &["script.result"][..]),
         (
@@ -454,7 +453,7 @@ async fn a_script_that_gives_or_prints_without_end_is_held_to_its_bounds() {
         ("return len(json.encode([None] * 1000000))", &["none"]),
         ("return [None] * 1000000", &["none"]),
     ] {
-        // Only what ends at its time shall have little of it.
+        // Only scripts that end at their deadline get a short one.
         let timeout_ms = if codes.contains(&"tool.timeout") {
             1500
         } else {
@@ -465,7 +464,7 @@ async fn a_script_that_gives_or_prints_without_end_is_held_to_its_bounds() {
             &format!("def run(args):\n    {script}"),
         );
         let project = Project::new(&[(".harness/tools/run_much.md", &text)]);
-        // Nobody keeps the events: what is judged is the engine.
+        // No sink: only the engine is under test.
         let engine = tool_harness::EngineBuilder::new(project.path())
             .worker(crate::support::worker())
             .load()

@@ -26,7 +26,7 @@ use crate::span::Source;
 use std::sync::Arc;
 
 pub use json_schema::json_schema;
-pub use kind::client::ClientMap;
+pub(crate) use kind::client::ClientMap;
 pub use kind::hook::Hook;
 pub(crate) use kind::layer::read_layer;
 pub use kind::layer::{Authority, LayerFile};
@@ -36,9 +36,9 @@ pub use kind::{ArtifactKind, fields_of, unsupported_fields};
 pub use kind::{client, hook, layer, permission, root, tool};
 pub use load::load;
 pub(crate) use load::{Extent, Files};
-pub use read::{MAX_FILE_BYTES, read};
+pub use read::read;
 
-pub use stamp::Stamp;
+pub(crate) use stamp::Stamp;
 
 /// Where an artifact came from.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ pub struct Artifacts {
     /// The root file's settings.
     pub root: Root,
     /// Whether the root file is broken, which stops everything but reports.
-    pub root_broken: bool,
+    pub(crate) root_broken: bool,
     /// Tools in the order of layers, then paths. Names may clash; the registry decides.
     pub tools: Vec<Tool>,
     /// Hooks in the order of layers, then paths.

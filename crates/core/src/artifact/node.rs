@@ -1,6 +1,6 @@
 //! Frontmatter as a tree in which every value knows its place.
 
-use crate::span::Span;
+use crate::span::{Span, Spanned};
 use serde_json::{Map, Number, Value};
 
 /// One YAML value.
@@ -64,6 +64,24 @@ impl Node {
             .map(|(_, node)| node)
     }
 
+    /// The value under `key`, unless it is `null`.
+    #[must_use]
+    pub fn given(&self, key: &str) -> Option<&Self> {
+        self.get(key).filter(|node| !node.is_null())
+    }
+
+    /// Whether this is `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        matches!(self.kind, Kind::Null)
+    }
+
+    /// Whether this is a map.
+    #[must_use]
+    pub(crate) fn is_map(&self) -> bool {
+        matches!(self.kind, Kind::Map(_))
+    }
+
     /// The entries of a map; none for anything else.
     #[must_use]
     pub fn entries(&self) -> &[(Key, Self)] {
@@ -107,26 +125,44 @@ impl Node {
     /// The value of an integer that fits.
     #[must_use]
     pub fn integer(&self) -> Option<i64> {
-        if let Kind::Number(number) = &self.kind {
-            number.as_i64()
-        } else {
-            None
-        }
+        self.as_number()?.as_i64()
     }
 
     /// The number, when it is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
+        self.as_number()?.as_f64()
+    }
+
+    fn as_number(&self) -> Option<&Number> {
         if let Kind::Number(number) = &self.kind {
-            number.as_f64()
+            Some(number)
         } else {
             None
         }
     }
 
+    /// A value that was read from this node, with its place.
+    pub(super) fn spanned<T>(&self, value: T) -> Spanned<T> {
+        Spanned {
+            value,
+            span: self.span,
+        }
+    }
+
+    /// The items of the list under `key`; none without one.
+    pub(super) fn items_of(&self, key: &str) -> &[Self] {
+        self.get(key).map(Self::items).unwrap_or_default()
+    }
+
+    /// The value at a path of keys.
+    pub(super) fn at(&self, path: &[&str]) -> Option<&Self> {
+        path.iter().try_fold(self, |node, key| node.get(key))
+    }
+
     /// The word for this kind of value in messages.
     #[must_use]
-    pub fn kind_word(&self) -> &'static str {
+    pub(crate) fn kind_word(&self) -> &'static str {
         match &self.kind {
             Kind::Null => "nothing",
             Kind::Bool(_) => "a boolean",

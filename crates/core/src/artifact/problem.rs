@@ -33,11 +33,15 @@ pub(super) struct Problems<'a> {
 }
 
 impl<'a> Problems<'a> {
-    pub(super) fn new(source: &'a Arc<Source>, subject: Subject<'a>) -> Self {
+    pub(super) fn new(
+        source: &'a Arc<Source>,
+        subject: Subject<'a>,
+        found: Vec<Diagnostic>,
+    ) -> Self {
         Self {
             source,
             subject,
-            found: Vec::new(),
+            found,
         }
     }
 

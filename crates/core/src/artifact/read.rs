@@ -10,7 +10,7 @@ use super::kind::client::read_client;
 use super::kind::hook::read_hook;
 use super::kind::root::read_root;
 use super::kind::tool::read_tool;
-use super::node::{Kind, Node};
+use super::node::Node;
 use super::problem::{Problems, Subject};
 use super::tool::Tool;
 use super::{
@@ -30,7 +30,7 @@ use crate::span::{Place, Source, Span};
 use std::sync::Arc;
 
 /// The most bytes of one artifact file.
-pub const MAX_FILE_BYTES: u64 = 2 << 20;
+pub(crate) const MAX_FILE_BYTES: u64 = 2 << 20;
 
 /// Reads a project given as paths and contents; paths are relative to the project, with forward
 /// slashes. Files that are not artifacts are skipped. A path below `x.md/` shows that `x.md` is a
@@ -254,8 +254,7 @@ impl Reader {
         mut found: Vec<Diagnostic>,
     ) {
         self.add_entries(source, Layer::Project, node, &mut found, None);
-        let mut problems = Problems::new(source, Subject::Root);
-        problems.found = found;
+        let mut problems = Problems::new(source, Subject::Root, found);
         let prose = std::mem::take(&mut self.artifacts.root.prose);
         self.artifacts.root = Root {
             prose,
@@ -276,8 +275,7 @@ impl Reader {
             .into_iter()
             .next();
         self.add_entries(source, layer, node, &mut found, condition.as_ref());
-        let mut problems = Problems::new(source, Subject::Bundle);
-        problems.found = found;
+        let mut problems = Problems::new(source, Subject::Bundle, found);
         fit::fit(&mut problems, &[], fields_of(ArtifactKind::Bundle), node);
         // A mistake in the bundle itself, such as a misspelled `hooks`, may hide a hook.
         if let Some(problem) = problems.first_error() {
@@ -296,8 +294,7 @@ impl Reader {
 
     fn add_client(&mut self, source: &Arc<Source>, node: &Node, found: Vec<Diagnostic>) {
         let name = stem(&source.path);
-        let mut problems = Problems::new(source, Subject::Client);
-        problems.found = found;
+        let mut problems = Problems::new(source, Subject::Client, found);
         let mut map = read_client(&mut problems, name, node);
         map.broken = problems.first_error().cloned();
         if !CLIENTS.contains(&name) {
@@ -323,14 +320,8 @@ impl Reader {
         condition: Option<&Spanned<&'static str>>,
     ) {
         for (list, kind) in [("tools", FileKind::Tool), ("hooks", FileKind::Hook)] {
-            for (index, entry) in node
-                .get(list)
-                .map(Node::items)
-                .unwrap_or_default()
-                .iter()
-                .enumerate()
-            {
-                if !matches!(entry.kind, Kind::Map(_)) {
+            for (index, entry) in node.items_of(list).iter().enumerate() {
+                if !entry.is_map() {
                     continue;
                 }
                 let inside = |problem: &mut Diagnostic| {
@@ -390,11 +381,8 @@ impl Reader {
         } else {
             naming.name.clone()
         };
-        let mut problems = Problems::new(&source, Subject::Tool(&name));
-        problems.found = found
-            .into_iter()
-            .map(|problem| problem.tool(&name))
-            .collect();
+        let found = found.into_iter().map(|problem| problem.tool(&name));
+        let mut problems = Problems::new(&source, Subject::Tool(&name), found.collect());
         if nameless {
             no_name(&mut problems, &name, naming.span);
         }
@@ -433,8 +421,7 @@ impl Reader {
         let event_is_doubtful = found.iter().any(|problem| {
             problem.code == key_duplicate::RULE.code && problem.field.as_deref() == Some("event")
         });
-        let mut problems = Problems::new(&source, Subject::Hook(&name));
-        problems.found = found;
+        let mut problems = Problems::new(&source, Subject::Hook(&name), found);
         if nameless {
             no_name(&mut problems, &name, naming.span);
         }

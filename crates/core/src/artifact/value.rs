@@ -8,12 +8,7 @@ pub(in crate::artifact) fn texts(node: Option<&Node>) -> Vec<Spanned<String>> {
     let items = node.map(Node::items).unwrap_or_default();
     items
         .iter()
-        .filter_map(|item| {
-            Some(Spanned {
-                value: item.text()?.to_owned(),
-                span: item.span,
-            })
-        })
+        .filter_map(|item| Some(item.spanned(item.text()?.to_owned())))
         .collect()
 }
 
@@ -37,13 +32,7 @@ pub(in crate::artifact) fn pairs(
     node: Option<&Node>,
 ) -> impl Iterator<Item = (String, Spanned<String>)> {
     let entries = node.map(Node::entries).unwrap_or_default();
-    entries.iter().filter_map(|(key, node)| {
-        Some((
-            key.name.clone(),
-            Spanned {
-                value: node.text()?.to_owned(),
-                span: node.span,
-            },
-        ))
-    })
+    entries
+        .iter()
+        .filter_map(|(key, node)| Some((key.name.clone(), node.spanned(node.text()?.to_owned()))))
 }

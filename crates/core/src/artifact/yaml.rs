@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The most bytes of YAML in one file.
 pub const MAX_BYTES: usize = 1 << 20;
 /// The most values and keys in one file.
-pub const MAX_NODES: usize = 20_000;
+pub(crate) const MAX_NODES: usize = 20_000;
 /// The deepest nesting of lists and maps.
 pub const MAX_DEPTH: usize = 32;
 

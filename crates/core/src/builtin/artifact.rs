@@ -1,6 +1,6 @@
 //! `artifact`: long texts, stored outside the conversation and read by handle.
 
-use super::{Args, Body, Builtin, BuiltinHost, Example, Kind, Module, PLAIN, Param, Scope};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Module, PLAIN, Param, Scope};
 use serde_json::Value;
 
 /// Bytes that one call reads.
@@ -14,9 +14,9 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "read",
             params: &[
-                Param::required("id", Kind::Text),
-                Param::optional("offset", Kind::Int, "0"),
-                Param::optional("length", Kind::Int, "null"),
+                Param::text("id"),
+                Param::int("offset").or("0"),
+                Param::int("length").or("null"),
             ],
             doc: "A part of an artifact of this session from byte `offset`, as text. At most 1 MiB per call.",
             returns: "a string",
@@ -34,8 +34,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "write",
             params: &[
-                Param::required("content", Kind::Text),
-                Param::optional("media_type", Kind::Text, "\"text/plain\""),
+                Param::text("content"),
+                Param::text("media_type").or("\"text/plain\""),
             ],
             doc: "Stores a text without its secrets, cut at 64 MiB. The result of the call lists it, and `read_artifact` reads it.",
             returns: "a dict with `id`, `media_type`, `bytes` and `digest`",

@@ -1,13 +1,13 @@
 //! `base64`: text as letters that survive any channel.
 
-use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param};
 use ::base64::alphabet;
 use ::base64::engine::{DecodePaddingMode, Engine, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Value, json};
 
-const TEXT: &[Param] = &[Param::required("text", Kind::Text)];
+const TEXT: &[Param] = &[Param::text("text")];
 
-/// What is written has padding; what is read may or may not.
+/// Encodes with padding; decodes with or without it.
 pub(super) const STANDARD: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -15,7 +15,7 @@ pub(super) const STANDARD: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// What is written has no padding; what is read may or may not.
+/// Encodes without padding; decodes with or without it.
 pub(super) const URL_SAFE: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
     GeneralPurposeConfig::new()

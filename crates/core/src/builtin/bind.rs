@@ -70,7 +70,7 @@ pub fn bind(
 }
 
 /// Checks the bound arguments of a worker, which may be compromised and send anything.
-pub fn verify(builtin: &Builtin, args: Vec<Value>) -> Result<Args, String> {
+pub(crate) fn verify(builtin: &Builtin, args: Vec<Value>) -> Result<Args, String> {
     if args.len() != builtin.params.len() {
         return Err(format!(
             "`{}` was called with {} bound arguments instead of {}",
@@ -90,7 +90,7 @@ pub fn verify(builtin: &Builtin, args: Vec<Value>) -> Result<Args, String> {
     Ok(Args(args))
 }
 
-/// Returns what is accepted and what came instead.
+/// Checks the kind of a value. The error has the accepted kind and the one of the value.
 fn check(param: &Param, value: &Value) -> Result<(), (&'static str, &'static str)> {
     let accepted = match param.kind {
         Kind::Any => return Ok(()),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named_with_what_is_accepted() {
+    fn a_wrong_value_is_reported_with_the_accepted_ones() {
         check(
             "fs.read",
             json!([]),

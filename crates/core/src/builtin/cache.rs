@@ -2,40 +2,18 @@
 
 use super::number::Num;
 use super::set::key as equality;
-use super::{Args, Body, Builtin, BuiltinHost, Example, Kind, Module, PLAIN, Param, Scope};
-use crate::store::KeyValue;
-use crate::store::StoreScope;
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param, Scope};
+use crate::store::{KeyValue, StoreScope};
 use serde_json::{Value, json};
 
 /// Bytes of a key.
 const MAX_KEY: usize = 512;
 
-/// Which of the three stores a call is for. Bodies are plain functions, so the type carries it.
-trait Lifetime {
-    const SCOPE: StoreScope;
-}
-
-struct Run;
-struct Turn;
-struct Session;
-
-impl Lifetime for Run {
-    const SCOPE: StoreScope = StoreScope::Run;
-}
-
-impl Lifetime for Turn {
-    const SCOPE: StoreScope = StoreScope::Turn;
-}
-
-impl Lifetime for Session {
-    const SCOPE: StoreScope = StoreScope::Session;
-}
-
-const KEY: Param = Param::required("key", Kind::Text);
+const KEY: Param = Param::text("key");
 
 /// One module of the three; `$writers` says which scripts may change it.
 macro_rules! module {
-    ($name:literal, $lifetime:ty, $writers:expr, $doc:literal) => {
+    ($name:literal, $scope:expr, $writers:expr, $doc:literal) => {
         Module {
             name: $name,
             doc: $doc,
@@ -43,10 +21,10 @@ macro_rules! module {
             calls: &[
                 Builtin {
                     name: "get",
-                    params: &[KEY, Param::optional("default", Kind::Any, "null")],
+                    params: &[KEY, Param::any("default").or("null")],
                     doc: "The value of a key.",
                     returns: "the value, or `default` when the key is not set",
-                    body: Body::Host(get::<$lifetime>),
+                    body: Body::Host(|host, args| get(host.store($scope), args)),
                     examples: &[
                         Example::new(concat!("[", $name, ".set(\"a\", [1]), ", $name, ".get(\"a\")][1]"), "[1]"),
                         Example::new(concat!($name, ".get(\"a\", 0)"), "0"),
@@ -58,7 +36,7 @@ macro_rules! module {
                     params: &[KEY],
                     doc: "Whether a key is set.",
                     returns: "True or False",
-                    body: Body::Host(has::<$lifetime>),
+                    body: Body::Host(|host, args| has(host.store($scope), args)),
                     examples: &[Example::new(concat!($name, ".has(\"a\")"), "false")],
                     ..PLAIN
                 },
@@ -66,16 +44,16 @@ macro_rules! module {
                     name: "snapshot",
                     doc: "Every key and value, in the order they were set.",
                     returns: "a dict",
-                    body: Body::Host(snapshot::<$lifetime>),
+                    body: Body::Host(|host, args| snapshot(host.store($scope), args)),
                     examples: &[Example::new(concat!("[", $name, ".set(\"a\", 1), ", $name, ".snapshot()][1]"), r#"{"a": 1}"#)],
                     ..PLAIN
                 },
                 Builtin {
                     name: "set",
-                    params: &[KEY, Param::required("value", Kind::Any)],
+                    params: &[KEY, Param::any("value")],
                     doc: "Sets a key. Raises when the store would grow beyond its bound.",
                     scope: $writers,
-                    body: Body::Host(set::<$lifetime>),
+                    body: Body::Host(|host, args| set(host.store($scope), args)),
                     examples: &[Example::new(concat!("[", $name, ".set(\"a\", None), ", $name, ".has(\"a\")][1]"), "true")],
                     ..PLAIN
                 },
@@ -85,7 +63,7 @@ macro_rules! module {
                     doc: "Removes a key.",
                     returns: "whether it was set",
                     scope: $writers,
-                    body: Body::Host(delete::<$lifetime>),
+                    body: Body::Host(|host, args| delete(host.store($scope), args)),
                     examples: &[Example::new(concat!($name, ".delete(\"a\")"), "false")],
                     ..PLAIN
                 },
@@ -93,7 +71,7 @@ macro_rules! module {
                     name: "clear",
                     doc: "Removes every key.",
                     scope: $writers,
-                    body: Body::Host(clear::<$lifetime>),
+                    body: Body::Host(|host, args| clear(host.store($scope), args)),
                     examples: &[Example::new(
                         concat!("[", $name, ".set(\"a\", 1), ", $name, ".clear(), ", $name, ".has(\"a\")][2]"),
                         "false",
@@ -102,11 +80,11 @@ macro_rules! module {
                 },
                 Builtin {
                     name: "increment",
-                    params: &[KEY, Param::optional("by", Kind::Number, "1")],
+                    params: &[KEY, Param::number("by").or("1")],
                     doc: "Adds to a number in one step; a key that is not set counts as 0.",
                     returns: "the new number",
                     scope: $writers,
-                    body: Body::Host(increment::<$lifetime>),
+                    body: Body::Host(|host, args| increment(host.store($scope), args)),
                     examples: &[
                         Example::new(concat!("[", $name, ".increment(\"n\"), ", $name, ".increment(\"n\", 2)]"), "[1, 3]"),
                         Example::new(
@@ -118,11 +96,11 @@ macro_rules! module {
                 },
                 Builtin {
                     name: "append",
-                    params: &[KEY, Param::required("value", Kind::Any)],
+                    params: &[KEY, Param::any("value")],
                     doc: "Adds to the end of a list in one step; a key that is not set counts as an empty list.",
                     returns: "how many items the list has now",
                     scope: $writers,
-                    body: Body::Host(append::<$lifetime>),
+                    body: Body::Host(|host, args| append(host.store($scope), args)),
                     examples: &[Example::new(
                         concat!("[", $name, ".append(\"l\", 1), ", $name, ".append(\"l\", 2), ", $name, ".get(\"l\")]"),
                         "[1, 2, [1, 2]]",
@@ -131,11 +109,11 @@ macro_rules! module {
                 },
                 Builtin {
                     name: "compare_and_set",
-                    params: &[KEY, Param::required("expected", Kind::Any), Param::required("value", Kind::Any)],
+                    params: &[KEY, Param::any("expected"), Param::any("value")],
                     doc: "Sets a key in one step if its value equals `expected`; None also stands for a key that is not set.",
                     returns: "whether it was set",
                     scope: $writers,
-                    body: Body::Host(compare_and_set::<$lifetime>),
+                    body: Body::Host(|host, args| compare_and_set(host.store($scope), args)),
                     examples: &[Example::new(
                         concat!(
                             "[",
@@ -152,10 +130,10 @@ macro_rules! module {
                 },
                 Builtin {
                     name: "update",
-                    params: &[Param::required("values", Kind::Dict)],
+                    params: &[Param::dict("values")],
                     doc: "Sets every key of a dict and leaves the others; each key is set in one step.",
                     scope: $writers,
-                    body: Body::Host(update::<$lifetime>),
+                    body: Body::Host(|host, args| update(host.store($scope), args)),
                     examples: &[Example::new(
                         concat!("[", $name, ".set(\"a\", 1), ", $name, ".update({\"a\": 2, \"b\": 3}), ", $name, ".snapshot()][2]"),
                         r#"{"a": 2, "b": 3}"#,
@@ -169,26 +147,22 @@ macro_rules! module {
 
 pub(super) const CACHE: Module = module!(
     "cache",
-    Run,
+    StoreScope::Run,
     Scope::Both,
     "Values that live as long as the run."
 );
 pub(super) const CTX: Module = module!(
     "ctx",
-    Turn,
+    StoreScope::Turn,
     Scope::Both,
     "Values that live as long as the turn."
 );
 pub(super) const STATE: Module = module!(
     "state",
-    Session,
+    StoreScope::Session,
     Scope::Tools,
     "Values that live as long as the session. Hooks may read them, tools may change them."
 );
-
-fn store<L: Lifetime>(host: &dyn BuiltinHost) -> &dyn KeyValue {
-    host.store(L::SCOPE)
-}
 
 fn checked(key: &str) -> Result<&str, String> {
     match key.len() {
@@ -197,47 +171,47 @@ fn checked(key: &str) -> Result<&str, String> {
     }
 }
 
-fn get<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    Ok(store::<L>(host)
+fn get(store: &dyn KeyValue, args: &Args) -> Result<Value, String> {
+    Ok(store
         .get(args.text(0))
         .unwrap_or_else(|| args.get(1).clone()))
 }
 
-fn has<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    Ok(json!(store::<L>(host).get(args.text(0)).is_some()))
+fn has(store: &dyn KeyValue, args: &Args) -> Result<Value, String> {
+    Ok(json!(store.get(args.text(0)).is_some()))
 }
 
-fn snapshot<L: Lifetime>(host: &dyn BuiltinHost, _: &Args) -> Result<Value, String> {
-    Ok(Value::Object(store::<L>(host).snapshot()))
+fn snapshot(store: &dyn KeyValue, _: &Args) -> Result<Value, String> {
+    Ok(Value::Object(store.snapshot()))
 }
 
-fn set<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    store::<L>(host).set(checked(args.text(0))?, args.get(1).clone())?;
+fn set(store: &dyn KeyValue, args: &Args) -> Result<Value, String> {
+    store.set(checked(args.text(0))?, args.get(1).clone())?;
     Ok(Value::Null)
 }
 
-fn delete<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    Ok(json!(store::<L>(host).delete(args.text(0))))
+fn delete(store: &dyn KeyValue, args: &Args) -> Result<Value, String> {
+    Ok(json!(store.delete(args.text(0))))
 }
 
-fn clear<L: Lifetime>(host: &dyn BuiltinHost, _: &Args) -> Result<Value, String> {
-    store::<L>(host).clear();
+fn clear(store: &dyn KeyValue, _: &Args) -> Result<Value, String> {
+    store.clear();
     Ok(Value::Null)
 }
 
-fn increment<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
+fn increment(store: &dyn KeyValue, args: &Args) -> Result<Value, String> {
     let key = checked(args.text(0))?;
     let by = Num::of(args.get(1), "by")?;
-    let made = store::<L>(host).update(key, &mut |old| {
+    let made = store.update(key, &mut |old| {
         let old = old.map_or(Ok(Num::Int(0)), |old| Num::of(old, key))?;
         old.plus(by)?.value().map(Some)
     })?;
     Ok(made.unwrap_or(Value::Null))
 }
 
-fn append<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
+fn append(store: &dyn KeyValue, args: &Args) -> Result<Value, String> {
     let key = checked(args.text(0))?;
-    let made = store::<L>(host).update(key, &mut |old| {
+    let made = store.update(key, &mut |old| {
         let mut items = match old {
             None => Vec::new(),
             Some(Value::Array(items)) => items.clone(),
@@ -254,10 +228,10 @@ fn append<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, Str
     Ok(json!(made.as_ref().and_then(Value::as_array).map(Vec::len)))
 }
 
-fn compare_and_set<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
+fn compare_and_set(store: &dyn KeyValue, args: &Args) -> Result<Value, String> {
     let expected = equality(args.get(1));
     let mut equal = false;
-    store::<L>(host).update(checked(args.text(0))?, &mut |old| {
+    store.update(checked(args.text(0))?, &mut |old| {
         equal = equality(old.unwrap_or(&Value::Null)) == expected;
         Ok(if equal {
             Some(args.get(2).clone())
@@ -268,14 +242,12 @@ fn compare_and_set<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<V
     Ok(json!(equal))
 }
 
-fn update<L: Lifetime>(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    let values = args.get(0).as_object().into_iter().flatten();
+fn update(store: &dyn KeyValue, args: &Args) -> Result<Value, String> {
+    let mut values = args.get(0).as_object().into_iter().flatten();
     values
         .clone()
         .try_for_each(|(key, _)| checked(key).map(|_| ()))?;
-    values
-        .clone()
-        .try_for_each(|(key, value)| store::<L>(host).set(key, value.clone()))?;
+    values.try_for_each(|(key, value)| store.set(key, value.clone()))?;
     Ok(Value::Null)
 }
 

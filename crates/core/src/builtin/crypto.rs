@@ -1,9 +1,9 @@
 //! `crypto`: message authentication and secrets.
 
 use super::base64::URL_SAFE;
-use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param};
 use ::base64::Engine;
-use hmac::digest::InvalidLength;
+use hmac::digest::{InvalidLength, KeyInit};
 use hmac::{Hmac, Mac};
 use serde_json::{Value, json};
 use sha1::Sha1;
@@ -13,10 +13,7 @@ use std::fmt::Write;
 /// Random bytes per call.
 const MAX_RANDOM: usize = 65_536;
 
-const KEYED: &[Param] = &[
-    Param::required("key", Kind::Text),
-    Param::required("text", Kind::Text),
-];
+const KEYED: &[Param] = &[Param::text("key"), Param::text("text")];
 
 pub(super) const MODULE: Module = Module {
     name: "crypto",
@@ -28,9 +25,7 @@ pub(super) const MODULE: Module = Module {
             params: KEYED,
             doc: "The HMAC of a text with SHA-256, as hexadecimal.",
             returns: "text of 64 characters",
-            body: Body::Pure(|args| {
-                Ok(json!(sha256(args.text(0), args.text(1)).map_err(refused)?))
-            }),
+            body: Body::Pure(hmac::<Hmac<Sha256>>),
             examples: &[Example::new(
                 r#"crypto.hmac_sha256("key", "text")"#,
                 r#""6afa9046a9579cad143a384c1b564b9a250d27d6f6a63f9f20bf3a7594c9e2c6""#,
@@ -42,9 +37,7 @@ pub(super) const MODULE: Module = Module {
             params: KEYED,
             doc: "The HMAC of a text with SHA-512, as hexadecimal.",
             returns: "text of 128 characters",
-            body: Body::Pure(|args| {
-                Ok(json!(sha512(args.text(0), args.text(1)).map_err(refused)?))
-            }),
+            body: Body::Pure(hmac::<Hmac<Sha512>>),
             examples: &[Example::new(
                 r#"len(crypto.hmac_sha512("key", "text"))"#,
                 "128",
@@ -56,7 +49,7 @@ pub(super) const MODULE: Module = Module {
             params: KEYED,
             doc: "The HMAC of a text with SHA-1, as hexadecimal, for systems that need it.",
             returns: "text of 40 characters",
-            body: Body::Pure(|args| Ok(json!(sha1(args.text(0), args.text(1)).map_err(refused)?))),
+            body: Body::Pure(hmac::<Hmac<Sha1>>),
             examples: &[Example::new(
                 r#"len(crypto.hmac_sha1("key", "text"))"#,
                 "40",
@@ -65,10 +58,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "constant_time_equal",
-            params: &[
-                Param::required("a", Kind::Text),
-                Param::required("b", Kind::Text),
-            ],
+            params: &[Param::text("a"), Param::text("b")],
             doc: "Whether two texts are equal, in constant time.",
             returns: "True or False",
             body: Body::Pure(equal),
@@ -80,7 +70,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "random_hex",
-            params: &[Param::required("n", Kind::Int)],
+            params: &[Param::int("n")],
             doc: "`n` random bytes as hexadecimal.",
             returns: "text of 2 × `n` characters",
             body: Body::Pure(|args| Ok(json!(hex(&random_bytes(args)?)))),
@@ -92,7 +82,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "random_token",
-            params: &[Param::optional("n", Kind::Int, "32")],
+            params: &[Param::int("n").or("32")],
             doc: "`n` random bytes as URL-safe text.",
             returns: "a string",
             body: Body::Pure(|args| Ok(json!(URL_SAFE.encode(random_bytes(args)?)))),
@@ -102,25 +92,10 @@ pub(super) const MODULE: Module = Module {
     ],
 };
 
-fn sha256(key: &str, text: &str) -> Result<String, InvalidLength> {
-    Ok(hex(&Hmac::<Sha256>::new_from_slice(key.as_bytes())?
-        .chain_update(text)
-        .finalize()
-        .into_bytes()))
-}
-
-fn sha512(key: &str, text: &str) -> Result<String, InvalidLength> {
-    Ok(hex(&Hmac::<Sha512>::new_from_slice(key.as_bytes())?
-        .chain_update(text)
-        .finalize()
-        .into_bytes()))
-}
-
-fn sha1(key: &str, text: &str) -> Result<String, InvalidLength> {
-    Ok(hex(&Hmac::<Sha1>::new_from_slice(key.as_bytes())?
-        .chain_update(text)
-        .finalize()
-        .into_bytes()))
+fn hmac<M: Mac + KeyInit>(args: &Args) -> Result<Value, String> {
+    let code = <M as Mac>::new_from_slice(args.text(0).as_bytes()).map_err(refused)?;
+    let code = code.chain_update(args.text(1)).finalize();
+    Ok(json!(hex(&code.into_bytes())))
 }
 
 fn refused(_: InvalidLength) -> String {
@@ -132,7 +107,7 @@ fn refused(_: InvalidLength) -> String {
 fn equal(args: &Args) -> Result<Value, String> {
     let key: [u8; 32] = random()?;
     let code = |text: &str| {
-        Hmac::<Sha256>::new_from_slice(&key)
+        <Hmac<Sha256> as Mac>::new_from_slice(&key)
             .map(|code| code.chain_update(text))
             .map_err(refused)
     };
@@ -142,15 +117,19 @@ fn equal(args: &Args) -> Result<Value, String> {
 
 fn random_bytes(args: &Args) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; args.count(0, "n", MAX_RANDOM)?];
-    getrandom::fill(&mut bytes).map_err(|error| format!("no randomness: {error}"))?;
+    fill(&mut bytes)?;
     Ok(bytes)
 }
 
 /// Random bytes from the operating system.
 pub(super) fn random<const N: usize>() -> Result<[u8; N], String> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| format!("no randomness: {error}"))?;
+    fill(&mut bytes)?;
     Ok(bytes)
+}
+
+fn fill(bytes: &mut [u8]) -> Result<(), String> {
+    getrandom::fill(bytes).map_err(|error| format!("no randomness: {error}"))
 }
 
 /// Bytes as lower-case hexadecimal.

@@ -1,6 +1,6 @@
 //! `exec`: processes in the sandbox.
 
-use super::{Args, Body, Builtin, BuiltinHost, Example, Kind, Module, Param, Scope};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Module, Param, Scope};
 use crate::effect::Effects;
 use crate::outside::{End, Ran};
 use serde_json::{Map, Value, json};
@@ -13,13 +13,13 @@ pub(super) const MODULE: Module = Module {
     calls: &[Builtin {
         name: "run",
         params: &[
-            Param::required("cmd", Kind::Text),
-            Param::optional("args", Kind::List, "[]"),
-            Param::optional("timeout_ms", Kind::Int, "30000"),
-            Param::optional("stdin", Kind::Text, "\"\""),
-            Param::optional("env", Kind::Dict, "null"),
-            Param::optional("cwd", Kind::Text, "null"),
-            Param::optional("timeout_seconds", Kind::Number, "null"),
+            Param::text("cmd"),
+            Param::list("args").or("[]"),
+            Param::int("timeout_ms").or("30000"),
+            Param::text("stdin").or("\"\""),
+            Param::dict("env").or("null"),
+            Param::text("cwd").or("null"),
+            Param::number("timeout_seconds").or("null"),
         ],
         doc: "Runs a program in the sandbox of the call and waits for it. Neither a non-zero exit code nor a timeout raises. \
               `env` adds variables but cannot change those that the plan sets; `cwd` is a folder of the workspace.",

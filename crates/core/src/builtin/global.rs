@@ -1,6 +1,6 @@
 //! The globals: `env`, `emit`, results, decisions.
 
-use super::{Args, Body, Builtin, BuiltinHost, Example, Kind, Module, PLAIN, Param, Scope};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Module, PLAIN, Param, Scope};
 use crate::effect::Effects;
 use crate::surface;
 use serde_json::{Value, json};
@@ -23,10 +23,7 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "env",
-            params: &[
-                Param::required("name", Kind::Text),
-                Param::optional("default", Kind::Any, "null"),
-            ],
+            params: &[Param::text("name"), Param::any("default").or("null")],
             doc: "An environment variable that the project lists in `sandbox.env`. Any other name raises, and so does a listed one while the project is not trusted.",
             returns: "a string, or `default` if it is not set",
             effects: Effects::READ,
@@ -39,10 +36,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "emit",
-            params: &[
-                Param::required("name", Kind::Text),
-                Param::optional("payload", Kind::Dict, "{}"),
-            ],
+            params: &[Param::text("name"), Param::dict("payload").or("{}")],
             doc: "Raises the event `custom.<name>`, for hooks and the record. The name has lower-case letters, digits, `_` and `.`, \
                 and may be given with or without `custom.`.",
             body: Body::Host(emit),
@@ -54,7 +48,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "sleep",
-            params: &[Param::required("seconds", Kind::Number)],
+            params: &[Param::number("seconds")],
             doc: "Waits. The time counts towards the call's own limit.",
             body: Body::Host(sleep),
             examples: &[
@@ -65,10 +59,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "progress",
-            params: &[
-                Param::required("fraction", Kind::Number),
-                Param::optional("message", Kind::Text, "\"\""),
-            ],
+            params: &[Param::number("fraction"), Param::text("message").or("\"\"")],
             doc: "Reports how far the call is, from 0 to 1.",
             scope: Scope::Tools,
             body: Body::Host(progress),
@@ -80,7 +71,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "print",
-            params: &[Param::optional("args", Kind::Rest, "[]")],
+            params: &[Param::rest("args")],
             doc: "Writes its arguments to the log, separated by spaces.",
             body: Body::Worker,
             examples: &[Example::new(r#"print("a", 1)"#, "null")],
@@ -89,11 +80,11 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "result",
             params: &[
-                Param::optional("content", Kind::Any, "null"),
-                Param::optional("data", Kind::Any, "null"),
-                Param::optional("refs", Kind::List, "[]"),
-                Param::optional("metadata", Kind::Dict, "{}"),
-                Param::optional("is_error", Kind::Bool, "false"),
+                Param::any("content").or("null"),
+                Param::any("data").or("null"),
+                Param::list("refs").or("[]"),
+                Param::dict("metadata").or("{}"),
+                Param::bool("is_error").or("false"),
             ],
             doc: "A full result, to be returned from `run`: what the model reads, the value, the files it refers to, and more. `content` is a string, or a list of blocks such as `{\"type\": \"image\", \"data\": BASE64, \"media_type\": \"image/png\"}`; also `text`, `audio`, `resource_link` (`uri`, `name`) and `resource` (`uri`, `text` or `data`).",
             returns: "a result",
@@ -108,9 +99,9 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "error",
             params: &[
-                Param::required("code", Kind::Text),
-                Param::required("message", Kind::Text),
-                Param::optional("metadata", Kind::Dict, "{}"),
+                Param::text("code"),
+                Param::text("message"),
+                Param::dict("metadata").or("{}"),
             ],
             doc: "An error result, to be returned from `run`.",
             returns: "a result",
@@ -133,7 +124,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "block",
-            params: &[Param::required("reason", Kind::Text)],
+            params: &[Param::text("reason")],
             doc: "Blocks it; the model reads the reason.",
             returns: "a decision",
             scope: Scope::Hooks,
@@ -146,7 +137,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "modify",
-            params: &[Param::required("payload", Kind::Dict)],
+            params: &[Param::dict("payload")],
             doc: "Allows it with other arguments or another result.",
             returns: "a decision",
             scope: Scope::Hooks,
@@ -159,7 +150,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "ask",
-            params: &[Param::required("reason", Kind::Text)],
+            params: &[Param::text("reason")],
             doc: "Requires that a person agrees first.",
             returns: "a decision",
             scope: Scope::Hooks,
@@ -172,7 +163,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "delegate",
-            params: &[Param::required("request", Kind::Any)],
+            params: &[Param::any("request")],
             doc: "In a hook, hands the work to another agent. Not available in tools yet.",
             returns: "a decision",
             body: Body::Worker,
@@ -184,10 +175,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "tool_surface_validate",
-            params: &[
-                Param::required("surface", Kind::Any),
-                Param::optional("options", Kind::Dict, "{}"),
-            ],
+            params: &[Param::any("surface"), Param::dict("options").or("{}")],
             doc: "The faults of a surface: a dict with `tools`, `native_tools`, `policy`, `approval_policy`, `system`, `prompt`, `prompts` and \
                 `tool_search`, or a list of tools. The same check as `harness surface check`. `options` adds what the surface leaves out, \
                 such as `scan_fences` and `context_tokens`.",

@@ -1,13 +1,13 @@
 //! `hash`: digests of text.
 
 use super::crypto::hex;
-use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Body, Builtin, Example, Module, PLAIN, Param};
 use md5::Md5;
 use serde_json::json;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
-const TEXT: &[Param] = &[Param::required("text", Kind::Text)];
+const TEXT: &[Param] = &[Param::text("text")];
 
 pub(super) const MODULE: Module = Module {
     name: "hash",

@@ -1,22 +1,22 @@
 //! `http`: requests to the hosts that the network policy names.
 
 use super::exec::seconds_of;
-use super::{Args, Body, Builtin, BuiltinHost, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Module, PLAIN, Param};
 use crate::effect::Effects;
 use crate::outside::{Request, Response};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-const URL: Param = Param::required("url", Kind::Text);
-const BODY: Param = Param::optional("body", Kind::Any, "null");
-const HEADERS: Param = Param::optional("headers", Kind::Dict, "{}");
-const TIMEOUT_SECONDS: Param = Param::optional("timeout_seconds", Kind::Number, "30");
-const TIMEOUT_MS: Param = Param::optional("timeout_ms", Kind::Int, "null");
+const URL: Param = Param::text("url");
+const BODY: Param = Param::any("body").or("null");
+const HEADERS: Param = Param::dict("headers").or("{}");
+const TIMEOUT_SECONDS: Param = Param::number("timeout_seconds").or("30");
+const TIMEOUT_MS: Param = Param::int("timeout_ms").or("null");
 
 const REQUEST: Builtin = Builtin {
     name: "request",
     params: &[
-        Param::required("method", Kind::Text),
+        Param::text("method"),
         URL,
         BODY,
         HEADERS,

@@ -1,7 +1,7 @@
 //! `json`: text to values and back. Integers stay exact, dicts keep their order.
 
 use super::bound::BoundedBytes;
-use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param};
 use crate::depth::MAX_DEPTH;
 use crate::number::is_integer;
 use serde::Serialize;
@@ -18,10 +18,7 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "encode",
-            params: &[
-                Param::required("value", Kind::Any),
-                Param::optional("indent", Kind::Int, "0"),
-            ],
+            params: &[Param::any("value"), Param::int("indent").or("0")],
             doc: "The JSON text of a value; with `indent` spaces for each level, one entry to a line.",
             returns: "a string",
             body: Body::Pure(encode),
@@ -36,10 +33,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "decode",
-            params: &[
-                Param::required("text", Kind::Text),
-                Param::optional("default", Kind::Any, "null"),
-            ],
+            params: &[Param::text("text"), Param::any("default").or("null")],
             doc: "The value of a JSON text. A text that is not JSON raises, with line and column, unless a `default` other than \
                 None is given.",
             returns: "the value, or `default`",
@@ -208,7 +202,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_decodes_to_the_same(value in values(), indent in 0..5) {
+        fn encoded_text_decodes_to_the_same_text(value in values(), indent in 0..5) {
             let text = call("json.encode", json!([value, indent]));
             prop_assert_eq!(call("json.decode", json!([text])), value);
         }

@@ -1,13 +1,10 @@
 //! `log`: messages for the record. The module itself can be called.
 
-use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Body, Builtin, Example, Module, PLAIN, Param};
 
 const INFO: Builtin = Builtin {
     name: "info",
-    params: &[
-        Param::required("message", Kind::Any),
-        Param::optional("fields", Kind::Named, "{}"),
-    ],
+    params: &[Param::any("message"), Param::named("fields")],
     doc: "Writes a message and named values to the log.",
     body: Body::Note,
     examples: &[Example::new(r#"log.info("started", files=3)"#, "null")],

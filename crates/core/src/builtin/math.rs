@@ -1,16 +1,13 @@
 //! `math`: integers stay integers where the result is exact.
 
 use super::number::Num;
-use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param};
 use serde_json::Value;
 use std::cmp::Ordering;
 use std::f64::consts;
 
-const X: &[Param] = &[Param::required("x", Kind::Number)];
-const VALUES: &[Param] = &[
-    Param::required("values", Kind::Any),
-    Param::optional("more", Kind::Rest, "[]"),
-];
+const X: &[Param] = &[Param::number("x")];
+const VALUES: &[Param] = &[Param::any("values"), Param::rest("more")];
 
 pub(super) const MODULE: Module = Module {
     name: "math",
@@ -52,10 +49,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "round",
-            params: &[
-                Param::required("x", Kind::Number),
-                Param::optional("digits", Kind::Int, "0"),
-            ],
+            params: &[Param::number("x"), Param::int("digits").or("0")],
             doc: "The nearest integer, or the nearest number with `digits` decimal places (at most 15). What lies exactly between \
                 two goes to the even one.",
             returns: "an integer, or a float when `digits` is more than 0",
@@ -80,10 +74,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "pow",
-            params: &[
-                Param::required("x", Kind::Number),
-                Param::required("y", Kind::Number),
-            ],
+            params: &[Param::number("x"), Param::number("y")],
             doc: "`x` to the power of `y`.",
             returns: "an integer when both are integers and the result is exact, otherwise a float",
             body: Body::Pure(pow),
@@ -104,10 +95,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "log",
-            params: &[
-                Param::required("x", Kind::Number),
-                Param::optional("base", Kind::Number, "null"),
-            ],
+            params: &[Param::number("x"), Param::number("base").or("null")],
             doc: "The logarithm, natural unless a `base` is given.",
             returns: "a float",
             body: Body::Pure(log),
@@ -187,10 +175,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "atan2",
-            params: &[
-                Param::required("y", Kind::Number),
-                Param::required("x", Kind::Number),
-            ],
+            params: &[Param::number("y"), Param::number("x")],
             doc: "The angle of the point (`x`, `y`), in radians.",
             returns: "a float",
             body: Body::Pure(|args| {
@@ -202,9 +187,9 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "clamp",
             params: &[
-                Param::required("x", Kind::Number),
-                Param::required("low", Kind::Number),
-                Param::required("high", Kind::Number),
+                Param::number("x"),
+                Param::number("low"),
+                Param::number("high"),
             ],
             doc: "`x`, but not below `low` and not above `high`.",
             returns: "a number",
@@ -355,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_finite_answer_raises() {
+    fn a_result_that_is_not_finite_raises() {
         for (name, args) in [
             ("log", json!([-1])),
             ("log", json!([2, 1])),

@@ -1,6 +1,6 @@
 //! `meta`: tools about tools. Known by name and effect; only for projects that ask for them.
 
-use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
+use super::{Body, Builtin, Example, Module, PLAIN, Param, Scope};
 use crate::effect::Effects;
 
 /// Calling or adding a tool has every effect, since the other tool is not in this script.
@@ -13,7 +13,7 @@ const META: Builtin = Builtin {
 
 const REGISTER_TOOL: Builtin = Builtin {
     name: "register_tool",
-    params: &[Param::required("definition", Kind::Dict)],
+    params: &[Param::dict("definition")],
     doc: "Adds a tool to this session, checked like a file.",
     returns: "a list of diagnostics",
     examples: &[Example::new(
@@ -25,7 +25,7 @@ const REGISTER_TOOL: Builtin = Builtin {
 
 const REGISTER_HOOK: Builtin = Builtin {
     name: "register_hook",
-    params: &[Param::required("definition", Kind::Dict)],
+    params: &[Param::dict("definition")],
     doc: "Adds a hook to this session, checked like a file.",
     returns: "a list of diagnostics",
     examples: &[Example::new(
@@ -53,10 +53,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "call_tool",
-            params: &[
-                Param::required("name", Kind::Text),
-                Param::optional("args", Kind::Dict, "{}"),
-            ],
+            params: &[Param::text("name"), Param::dict("args").or("{}")],
             doc: "Calls another tool, which passes the same rules and hooks as a call by the model.",
             returns: "its result",
             examples: &[Example::new(

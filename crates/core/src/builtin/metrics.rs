@@ -1,13 +1,13 @@
 //! `metrics`: counters and gauges of the engine.
 
-use super::{Args, Body, Builtin, BuiltinHost, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Module, PLAIN, Param};
 use crate::store::number;
 use serde_json::{Value, json};
 
 /// Bytes of a name.
 const MAX_NAME: usize = 200;
 
-const NAME: Param = Param::required("name", Kind::Text);
+const NAME: Param = Param::text("name");
 
 pub(super) const MODULE: Module = Module {
     name: "metrics",
@@ -16,7 +16,7 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "incr",
-            params: &[NAME, Param::optional("by", Kind::Number, "1")],
+            params: &[NAME, Param::number("by").or("1")],
             doc: "Adds to a counter, which starts at 0.",
             returns: "the new number",
             body: Body::Host(incr),
@@ -28,7 +28,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "set",
-            params: &[NAME, Param::required("value", Kind::Number)],
+            params: &[NAME, Param::number("value")],
             doc: "Sets a gauge.",
             body: Body::Host(set),
             examples: &[Example::new(
@@ -39,7 +39,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "get",
-            params: &[NAME, Param::optional("default", Kind::Any, "0")],
+            params: &[NAME, Param::any("default").or("0")],
             doc: "A counter or gauge.",
             returns: "the number, or `default` when it was never set",
             body: Body::Host(|host, args| {

@@ -31,7 +31,8 @@ mod uuid;
 mod validate;
 
 use crate::store::StoreScope;
-pub use bind::{bind, verify};
+pub use bind::bind;
+pub(crate) use bind::verify;
 pub use exec::Program;
 pub use fs::diff::unified as diff;
 pub use global::DELEGATE_IN_TOOLS;
@@ -175,7 +176,7 @@ impl Builtin {
 
     /// Whether a script that calls it waits for the harness's answer.
     #[must_use]
-    pub const fn is_asked_for(&self) -> bool {
+    pub(crate) const fn is_asked_for(&self) -> bool {
         matches!(self.body, Body::Host(_) | Body::Absent(_))
     }
 
@@ -220,7 +221,7 @@ pub enum Body {
     Note,
     /// The worker, with code of its own (`print`, `result`, the decisions).
     Worker,
-    /// Known by name and effect, not available yet; the text says what is missing.
+    /// Known by name and effect, but not available yet; the text says why.
     Absent(&'static str),
 }
 
@@ -235,7 +236,7 @@ pub struct Param {
 }
 
 impl Param {
-    const fn required(name: &'static str, kind: Kind) -> Self {
+    const fn new(name: &'static str, kind: Kind) -> Self {
         Self {
             name,
             kind,
@@ -243,13 +244,47 @@ impl Param {
         }
     }
 
-    /// `default` is JSON text. With `null`, None is accepted whatever the kind.
-    const fn optional(name: &'static str, kind: Kind, default: &'static str) -> Self {
-        Self {
-            name,
-            kind,
-            default: Some(default),
-        }
+    const fn any(name: &'static str) -> Self {
+        Self::new(name, Kind::Any)
+    }
+
+    const fn text(name: &'static str) -> Self {
+        Self::new(name, Kind::Text)
+    }
+
+    const fn bool(name: &'static str) -> Self {
+        Self::new(name, Kind::Bool)
+    }
+
+    const fn int(name: &'static str) -> Self {
+        Self::new(name, Kind::Int)
+    }
+
+    const fn number(name: &'static str) -> Self {
+        Self::new(name, Kind::Number)
+    }
+
+    const fn list(name: &'static str) -> Self {
+        Self::new(name, Kind::List)
+    }
+
+    const fn dict(name: &'static str) -> Self {
+        Self::new(name, Kind::Dict)
+    }
+
+    const fn rest(name: &'static str) -> Self {
+        Self::new(name, Kind::Rest).or("[]")
+    }
+
+    const fn named(name: &'static str) -> Self {
+        Self::new(name, Kind::Named).or("{}")
+    }
+
+    /// Makes the parameter optional. `default` is JSON text. With `null`, None is accepted whatever
+    /// the kind.
+    const fn or(mut self, default: &'static str) -> Self {
+        self.default = Some(default);
+        self
     }
 }
 

@@ -1,7 +1,7 @@
 //! `re`: regular expressions in linear time.
 
 use super::bound::Bounded;
-use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param};
 use regex::{Captures, Regex, RegexBuilder};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
@@ -18,10 +18,7 @@ const MAX_ITEMS: usize = 1_000_000;
 
 const FIND_ALL: Builtin = Builtin {
     name: "find_all",
-    params: &[
-        Param::required("pattern", Kind::Text),
-        Param::required("text", Kind::Text),
-    ],
+    params: &[Param::text("pattern"), Param::text("text")],
     doc: "Every match, left to right, without overlap. A pattern with one group gives that group's text, with several a list of \
         their texts; a group that took no part is an empty string.",
     returns: "a list of strings, or of lists of strings",
@@ -43,10 +40,7 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "match",
-            params: &[
-                Param::required("pattern", Kind::Text),
-                Param::required("text", Kind::Text),
-            ],
+            params: &[Param::text("pattern"), Param::text("text")],
             doc: "The match that begins at the start of the text.",
             returns: "None, or a dict with `matched` (True), `text`, `start` and `end` in characters, `groups` (a list) and `named` \
                 (a dict)",
@@ -62,10 +56,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "search",
-            params: &[
-                Param::required("pattern", Kind::Text),
-                Param::required("text", Kind::Text),
-            ],
+            params: &[Param::text("pattern"), Param::text("text")],
             doc: "The first match anywhere in the text.",
             returns: "None, or a dict like that of `re.match`",
             body: Body::Pure(search),
@@ -88,10 +79,10 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "replace",
             params: &[
-                Param::required("pattern", Kind::Text),
-                Param::required("repl", Kind::Text),
-                Param::required("text", Kind::Text),
-                Param::optional("count", Kind::Int, "0"),
+                Param::text("pattern"),
+                Param::text("repl"),
+                Param::text("text"),
+                Param::int("count").or("0"),
             ],
             doc: "The text with matches replaced: all of them, or the first `count`. In `repl`, `\\1` or `$1` is a group, \
                 `\\g<name>` or `${name}` a named group, `\\\\` a backslash and `$$` a dollar sign.",
@@ -110,9 +101,9 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "split",
             params: &[
-                Param::required("pattern", Kind::Text),
-                Param::required("text", Kind::Text),
-                Param::optional("max", Kind::Int, "0"),
+                Param::text("pattern"),
+                Param::text("text"),
+                Param::int("max").or("0"),
             ],
             doc: "The pieces between matches; with `max`, at most that many splits. Groups are not included.",
             returns: "a list of strings",
@@ -125,7 +116,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "escape",
-            params: &[Param::required("text", Kind::Text)],
+            params: &[Param::text("text")],
             doc: "A pattern that matches exactly this text.",
             returns: "a string",
             body: Body::Pure(|args| Ok(json!(regex::escape(args.text(0))))),

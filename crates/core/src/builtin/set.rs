@@ -1,15 +1,12 @@
 //! `set`: lists as sets, in the order of first appearance.
 
-use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param};
 use crate::number::is_integer;
 use serde_json::{Number, Value, json};
 use std::collections::HashSet;
 use std::fmt::Write;
 
-const TWO: &[Param] = &[
-    Param::required("a", Kind::List),
-    Param::required("b", Kind::List),
-];
+const TWO: &[Param] = &[Param::list("a"), Param::list("b")];
 
 pub(super) const MODULE: Module = Module {
     name: "set",
@@ -18,7 +15,7 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "unique",
-            params: &[Param::required("items", Kind::List)],
+            params: &[Param::list("items")],
             doc: "Each item once.",
             returns: "a list",
             body: Body::Pure(|args| Ok(keep(args.list(0), |_| true))),
@@ -95,10 +92,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "contains",
-            params: &[
-                Param::required("items", Kind::List),
-                Param::required("value", Kind::Any),
-            ],
+            params: &[Param::list("items"), Param::any("value")],
             doc: "Whether an item equals `value`.",
             returns: "True or False",
             body: Body::Pure(contains),

@@ -1,10 +1,10 @@
 //! `string`: text by characters.
 
 use super::bound::{Bounded, fits};
-use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param, fs, re};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param, fs, re};
 use serde_json::{Value, json};
 
-const S: Param = Param::required("s", Kind::Text);
+const S: Param = Param::text("s");
 
 pub(super) const MODULE: Module = Module {
     name: "string",
@@ -13,11 +13,7 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "truncate",
-            params: &[
-                S,
-                Param::required("n", Kind::Int),
-                Param::optional("marker", Kind::Text, "\"\""),
-            ],
+            params: &[S, Param::int("n"), Param::text("marker").or("\"\"")],
             doc: "At most `n` characters of a text. When something was cut, the last of them are `marker`.",
             returns: "a string",
             body: Body::Pure(truncate),
@@ -33,7 +29,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "trim",
-            params: &[S, Param::optional("chars", Kind::Text, "null")],
+            params: &[S, Param::text("chars").or("null")],
             doc: "Without white space, or without any of `chars`, at both ends.",
             returns: "a string",
             body: Body::Pure(trim),
@@ -45,7 +41,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "trim_prefix",
-            params: &[S, Param::required("prefix", Kind::Text)],
+            params: &[S, Param::text("prefix")],
             doc: "Without `prefix`, when the text starts with it.",
             returns: "a string",
             body: Body::Pure(|args| {
@@ -63,7 +59,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "trim_suffix",
-            params: &[S, Param::required("suffix", Kind::Text)],
+            params: &[S, Param::text("suffix")],
             doc: "Without `suffix`, when the text ends with it.",
             returns: "a string",
             body: Body::Pure(|args| {
@@ -81,7 +77,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "contains",
-            params: &[S, Param::required("part", Kind::Text)],
+            params: &[S, Param::text("part")],
             doc: "Whether `part` occurs in the text.",
             returns: "True or False",
             body: Body::Pure(|args| Ok(json!(args.text(0).contains(args.text(1))))),
@@ -90,7 +86,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "contains_any",
-            params: &[S, Param::required("parts", Kind::List)],
+            params: &[S, Param::list("parts")],
             doc: "Whether any of `parts` occurs in the text, found in one pass over it.",
             returns: "True or False",
             body: Body::Pure(contains_any),
@@ -105,7 +101,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "starts_with",
-            params: &[S, Param::required("prefix", Kind::Text)],
+            params: &[S, Param::text("prefix")],
             doc: "Whether the text starts with `prefix`.",
             returns: "True or False",
             body: Body::Pure(|args| Ok(json!(args.text(0).starts_with(args.text(1))))),
@@ -117,7 +113,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "ends_with",
-            params: &[S, Param::required("suffix", Kind::Text)],
+            params: &[S, Param::text("suffix")],
             doc: "Whether the text ends with `suffix`.",
             returns: "True or False",
             body: Body::Pure(|args| Ok(json!(args.text(0).ends_with(args.text(1))))),
@@ -146,9 +142,9 @@ pub(super) const MODULE: Module = Module {
             name: "replace",
             params: &[
                 S,
-                Param::required("old", Kind::Text),
-                Param::required("new", Kind::Text),
-                Param::optional("count", Kind::Int, "0"),
+                Param::text("old"),
+                Param::text("new"),
+                Param::int("count").or("0"),
             ],
             doc: "With every `old` replaced by `new`, or the first `count` of them.",
             returns: "a string",
@@ -164,11 +160,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "split",
-            params: &[
-                S,
-                Param::optional("sep", Kind::Text, "null"),
-                Param::optional("max", Kind::Int, "0"),
-            ],
+            params: &[S, Param::text("sep").or("null"), Param::int("max").or("0")],
             doc: "The pieces between each `sep`, or between runs of white space when there is none; with `max`, at most that many \
                 splits.",
             returns: "a list of strings",
@@ -182,10 +174,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "join",
-            params: &[
-                Param::required("items", Kind::List),
-                Param::optional("sep", Kind::Text, "\"\""),
-            ],
+            params: &[Param::list("items"), Param::text("sep").or("\"\"")],
             doc: "The texts of a list, one after the other, with `sep` between them.",
             returns: "a string",
             body: Body::Pure(|args| join(&args.texts(0, "items")?, args.text(1))),
@@ -209,7 +198,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "repeat",
-            params: &[S, Param::required("n", Kind::Int)],
+            params: &[S, Param::int("n")],
             doc: "The text `n` times.",
             returns: "a string",
             body: Body::Pure(repeat),
@@ -224,11 +213,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "pad_left",
-            params: &[
-                S,
-                Param::required("width", Kind::Int),
-                Param::optional("fill", Kind::Text, "\" \""),
-            ],
+            params: &[S, Param::int("width"), Param::text("fill").or("\" \"")],
             doc: "Filled up to `width` characters on the left.",
             returns: "a string",
             body: Body::Pure(|args| Ok(json!(padding(args)? + args.text(0)))),
@@ -237,11 +222,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "pad_right",
-            params: &[
-                S,
-                Param::required("width", Kind::Int),
-                Param::optional("fill", Kind::Text, "\" \""),
-            ],
+            params: &[S, Param::int("width"), Param::text("fill").or("\" \"")],
             doc: "Filled up to `width` characters on the right.",
             returns: "a string",
             body: Body::Pure(|args| Ok(json!(args.text(0).to_owned() + &padding(args)?))),
@@ -274,7 +255,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "indent",
-            params: &[S, Param::optional("prefix", Kind::Text, "\"    \"")],
+            params: &[S, Param::text("prefix").or("\"    \"")],
             doc: "With `prefix` before every line that is not blank.",
             returns: "a string",
             body: Body::Pure(indent),
@@ -286,10 +267,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "diff",
-            params: &[
-                Param::required("a", Kind::Text),
-                Param::required("b", Kind::Text),
-            ],
+            params: &[Param::text("a"), Param::text("b")],
             doc: "A unified diff that turns one text into another, line by line; empty when they are equal. `fs.diff` compares files.",
             returns: "a string",
             body: Body::Pure(|args| {

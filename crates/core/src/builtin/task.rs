@@ -1,8 +1,8 @@
 //! `task`: background work. Known by name until tasks exist.
 
-use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
+use super::{Body, Builtin, Example, Module, PLAIN, Param, Scope};
 
-const ID: Param = Param::required("id", Kind::Text);
+const ID: Param = Param::text("id");
 
 const TASK: Builtin = Builtin {
     scope: Scope::Tools,
@@ -30,8 +30,8 @@ pub(super) const MODULE: Module = Module {
             name: "wait",
             params: &[
                 ID,
-                Param::optional("timeout_ms", Kind::Int, "null"),
-                Param::optional("timeout_seconds", Kind::Number, "null"),
+                Param::int("timeout_ms").or("null"),
+                Param::number("timeout_seconds").or("null"),
             ],
             doc: "Waits until a task ends.",
             returns: "a dict with `status` and, when it ended, `result`",

@@ -2,7 +2,7 @@
 
 use super::bind::describe;
 use super::bound::Bounded;
-use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param};
 use serde_json::{Value, json};
 
 pub(super) const MODULE: Module = Module {
@@ -12,9 +12,9 @@ pub(super) const MODULE: Module = Module {
     calls: &[Builtin {
         name: "render",
         params: &[
-            Param::required("text", Kind::Text),
-            Param::required("values", Kind::Any),
-            Param::optional("default", Kind::Any, "null"),
+            Param::text("text"),
+            Param::any("values"),
+            Param::any("default").or("null"),
         ],
         doc: "The text with each `{{ a.b.0 }}` replaced by the value at that path of `values`: a string as it is, \
                 anything else as JSON. A missing path raises, unless a `default` other than None is given. `{{{{` stands for `{{`.",

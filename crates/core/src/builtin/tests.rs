@@ -294,7 +294,7 @@ fn sample(param: &Param) -> Value {
 }
 
 #[test]
-fn what_is_pure_has_no_effect_and_hooks_cannot_write() {
+fn pure_built_ins_have_no_effect_and_hooks_cannot_write() {
     for (_, module, builtin) in all() {
         let name = full_name(module, builtin);
         assert!(
@@ -370,7 +370,7 @@ fn a_bare_number_is_milliseconds_for_processes_and_seconds_for_requests() {
 }
 
 #[test]
-fn what_a_process_or_a_request_cannot_take_is_refused_before_anything_happens() {
+fn invalid_arguments_of_processes_and_requests_are_refused_first() {
     assert!(refused("exec.run", json!([""])).contains("name a program"));
     assert!(refused("exec.run", json!(["a", [1]])).contains("must be a string"));
     assert!(refused("exec.run", json!(["a", [], -1])).contains("0 or more"));

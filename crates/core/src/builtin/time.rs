@@ -1,6 +1,6 @@
 //! `time`: the clock, in UTC.
 
-use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param};
 use jiff::civil::{Date, DateTime};
 use jiff::fmt::{rfc2822, strtime};
 use jiff::tz::TimeZone;
@@ -42,8 +42,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "format",
             params: &[
-                Param::required("unix", Kind::Number),
-                Param::optional("layout", Kind::Text, r#""%Y-%m-%dT%H:%M:%SZ""#),
+                Param::number("unix"),
+                Param::text("layout").or(r#""%Y-%m-%dT%H:%M:%SZ""#),
             ],
             doc: "Seconds since 1970 as text in UTC, in a layout with `%Y`, `%m`, `%d`, `%H`, `%M`, `%S`, `%b`, `%a` and the like.",
             returns: "a string",
@@ -56,10 +56,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "parse",
-            params: &[
-                Param::required("text", Kind::Text),
-                Param::optional("layout", Kind::Text, "null"),
-            ],
+            params: &[Param::text("text"), Param::text("layout").or("null")],
             doc: "A date or time as seconds since 1970: RFC 3339, RFC 2822, `2026-01-31` or `2026-01-31 12:00:00`, or in a `layout` \
                 as `time.format` takes. Without an offset it is UTC.",
             returns: "an integer, or a float when there is a fraction of a second",
@@ -83,14 +80,17 @@ fn now() -> Timestamp {
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
 
-fn format_unix(args: &Args) -> Result<Value, String> {
-    let layout = args.text(1);
-    if layout.len() > MAX_LAYOUT {
-        return Err(format!(
-            "`layout` has {} bytes, at most {MAX_LAYOUT} are accepted",
-            layout.len()
-        ));
+fn bounded(layout: &str) -> Result<&str, String> {
+    match layout.len() {
+        ..=MAX_LAYOUT => Ok(layout),
+        bytes => Err(format!(
+            "`layout` has {bytes} bytes, at most {MAX_LAYOUT} are accepted"
+        )),
     }
+}
+
+fn format_unix(args: &Args) -> Result<Value, String> {
+    let layout = bounded(args.text(1))?;
     let time = match args.int(0) {
         Some(seconds) => Timestamp::from_second(seconds).ok(),
         None => args.number(0).and_then(from_seconds),
@@ -123,14 +123,8 @@ fn parse(args: &Args) -> Result<Value, String> {
     let text = args.text(0).trim();
     let utc = |time: DateTime| TimeZone::UTC.to_timestamp(time).ok();
     let time = match args.given_text(1) {
-        Some(layout) if layout.len() > MAX_LAYOUT => {
-            return Err(format!(
-                "`layout` has {} bytes, at most {MAX_LAYOUT} are accepted",
-                layout.len()
-            ));
-        }
         Some(layout) => {
-            let parts = strtime::parse(layout, text)
+            let parts = strtime::parse(bounded(layout)?, text)
                 .map_err(|error| format!("`{text}` does not fit `layout`: {error}"))?;
             let date = || {
                 parts

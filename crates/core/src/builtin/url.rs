@@ -1,7 +1,7 @@
 //! `url`: addresses taken apart and put together.
 
 use super::bind::describe;
-use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param};
 use ::url::form_urlencoded::Serializer;
 use ::url::{Host, Url};
 use serde_json::{Map, Value, json};
@@ -21,7 +21,7 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "parse",
-            params: &[Param::required("text", Kind::Text)],
+            params: &[Param::text("text")],
             doc: "The parts of an absolute URL. `host` includes a port other than the scheme's default, `query` is verbatim, \
                 `params` has a list of values for each name.",
             returns: "a dict with `scheme`, `host`, `hostname`, `port` (None for the scheme's own), `path`, `query`, `params`, \
@@ -45,7 +45,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "build",
-            params: &[Param::required("parts", Kind::Dict)],
+            params: &[Param::dict("parts")],
             doc: "The URL with these parts, named as by `url.parse`. `params` has a string, a number, a boolean or a list of \
                 these for each name, and wins over `query`.",
             returns: "a string",
@@ -64,10 +64,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "join",
-            params: &[
-                Param::required("base", Kind::Text),
-                Param::required("ref", Kind::Text),
-            ],
+            params: &[Param::text("base"), Param::text("ref")],
             doc: "The URL that a link on a page leads to.",
             returns: "a string",
             body: Body::Pure(join),
@@ -79,7 +76,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "encode",
-            params: &[Param::required("value", Kind::Any)],
+            params: &[Param::any("value")],
             doc: "Text with everything but letters, digits and `-_.~` percent-encoded, for one part of a URL. A dict is encoded \
                 as `url.encode_query` does.",
             returns: "a string",
@@ -92,7 +89,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "decode",
-            params: &[Param::required("text", Kind::Text)],
+            params: &[Param::text("text")],
             doc: "Text with percent-encoded bytes decoded. A `%` that encodes nothing stays; bytes that are not UTF-8 raise.",
             returns: "a string",
             body: Body::Pure(decode),
@@ -104,7 +101,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "encode_query",
-            params: &[Param::required("params", Kind::Dict)],
+            params: &[Param::dict("params")],
             doc: "A dict as the query of a URL; a list repeats its name for each item.",
             returns: "a string",
             body: Body::Pure(|args| {
@@ -320,7 +317,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_was_taken_apart_can_be_put_together() {
+    fn a_url_can_be_parsed_and_built_again() {
         for address in [
             "https://example.com/",
             "http://ann@example.com:8080/a/b?x=1&y=%20#f",

@@ -1,7 +1,7 @@
 //! `uuid`: identifiers that do not collide.
 
 use super::crypto::{hex, random};
-use super::{Args, Body, Builtin, Example, Kind, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "parse",
-            params: &[Param::required("text", Kind::Text)],
+            params: &[Param::text("text")],
             doc: "The canonical form of an identifier, which may come without hyphens, in braces or with `urn:uuid:`.",
             returns: "a dict with `text` and `version`",
             body: Body::Pure(parse),
@@ -46,7 +46,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "is_valid",
-            params: &[Param::required("text", Kind::Any)],
+            params: &[Param::any("text")],
             doc: "Whether `uuid.parse` accepts it.",
             returns: "True or False",
             body: Body::Pure(|args| Ok(json!(read(args.text(0)).is_some()))),

@@ -1,8 +1,6 @@
 //! `validate`: is this what it should be?
 
-use super::{
-    Args, Body, Builtin, Example, Kind, Module, PLAIN, Param, json as json_module, re, uuid,
-};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param, json as json_module, re, uuid};
 use ::url::Url;
 use jiff::civil::Date;
 use jsonschema::PatternOptions;
@@ -26,7 +24,7 @@ const EMAIL: &str = concat!(
     r"@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$",
 );
 
-const VALUE: &[Param] = &[Param::required("value", Kind::Any)];
+const VALUE: &[Param] = &[Param::any("value")];
 
 pub(super) const MODULE: Module = Module {
     name: "validate",
@@ -35,10 +33,7 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "schema",
-            params: &[
-                Param::required("value", Kind::Any),
-                Param::required("schema", Kind::Any),
-            ],
+            params: &[Param::any("value"), Param::any("schema")],
             doc: "The faults of a value by a JSON Schema (draft 2020-12 unless `$schema` says otherwise), at most 100. \
                 Nothing is fetched; an invalid schema raises.",
             returns: "a list of dicts with `path` (as `/a/0`) and `message`; empty when the value is valid",
@@ -74,8 +69,8 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "is_url",
             params: &[
-                Param::required("value", Kind::Any),
-                Param::optional("schemes", Kind::List, r#"["http", "https"]"#),
+                Param::any("value"),
+                Param::list("schemes").or(r#"["http", "https"]"#),
             ],
             doc: "Whether it is an absolute URL with a host and one of `schemes`.",
             returns: "True or False",

@@ -1,8 +1,9 @@
 //! What stage 2 hands to the registry.
 
-use super::reach::{DeclaredBounds, inferred, reached};
+use super::reach::{inferred, reached};
 use super::rule::field_unsupported;
 use super::subject::{Owner, hook_scripts};
+use crate::artifact::tool::DeclaredBounds;
 use crate::artifact::{
     Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, LayerFile, Origin, Root, Tool,
 };
@@ -20,7 +21,7 @@ pub struct CheckedProject {
     /// The root file's settings.
     pub root: Root,
     /// Whether the root file is broken, which stops everything but reports.
-    pub root_broken: bool,
+    pub(crate) root_broken: bool,
     /// The tools that remain after overrides, usable or not.
     pub tools: Vec<CheckedTool>,
     /// The hooks that remain after overrides; a broken one blocks.
@@ -207,7 +208,7 @@ fn checked_tool(tool: Tool, broken: Option<Diagnostic>, facts: &FactsBySource) -
         .script
         .as_ref()
         .map(|script| facts.get(&(ScriptKind::Tool, Arc::clone(&script.text))));
-    let declared = DeclaredBounds::of(&tool);
+    let declared = DeclaredBounds::of(&tool.declared_effects);
     let (effects, reaches) = match found {
         None => (declared.effects(Some(Effects::NONE)), Vec::new()),
         Some(None | Some(Err(_))) => (declared.effects(None), Vec::new()),

@@ -8,7 +8,7 @@ use crate::artifact::root::Checks;
 use crate::artifact::root::SeveritySetting;
 use crate::artifact::yaml;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::nearest::nearest;
+use crate::nearest::{did_you_mean, nearest};
 use crate::pattern::{Pattern, Separator};
 use crate::span::Place;
 use serde_json::Value;
@@ -189,16 +189,12 @@ fn unknown_code(code: &str, place: Option<Place>) -> Option<Diagnostic> {
         return None;
     }
     let close = nearest(code, rules().map(|rule| rule.code));
-    let help = close.map_or_else(
-        || "`docs/diagnostics` lists the codes".to_owned(),
-        |close| format!("did you mean `{close}`?"),
-    );
     Some(
         checks_ineffective::RULE
             .finding(format!("`{code}` is not a diagnostic code"))
             .at_any(place)
             .field("checks")
-            .help(help),
+            .help(did_you_mean(close, "`docs/diagnostics` lists the codes")),
     )
 }
 

@@ -21,7 +21,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use subject::{Findings, HookSubject, Owner, Project, ScriptSubject, ToolSubject, hook_scripts};
 
-pub use checked::{CheckedHook, CheckedProject, CheckedTool};
+pub(crate) use checked::CheckedHook;
+pub use checked::{CheckedProject, CheckedTool};
 pub use page::{index, page};
 
 /// When the harness can report a rule.

@@ -1,7 +1,6 @@
 //! What a script's reach means for its tool's effects.
 
-use crate::artifact::Tool;
-use crate::artifact::tool::Claim;
+use crate::artifact::tool::DeclaredBounds;
 use crate::builtin::{self, Builtin, full_name};
 use crate::effect::Effects;
 use crate::facts::{Facts, Named};
@@ -34,35 +33,7 @@ pub(super) fn inferred(facts: &Facts) -> Effects {
     reached(facts).fold(Effects::NONE, |all, (_, builtin)| all | builtin.effects)
 }
 
-/// The author's spellings of effects, taken together.
-pub(super) struct DeclaredBounds {
-    /// The sets given in full, joined; absent when no spelling gives one.
-    pub(super) exactly: Option<Effects>,
-    /// What some spelling adds.
-    pub(super) at_least: Effects,
-    /// What some spelling rules out.
-    pub(super) without: Effects,
-}
-
 impl DeclaredBounds {
-    pub(super) fn of(tool: &Tool) -> Self {
-        let mut declared = Self {
-            exactly: None,
-            at_least: Effects::NONE,
-            without: Effects::NONE,
-        };
-        for spelling in &tool.declared_effects {
-            match spelling.claim {
-                Claim::Exactly(set) => {
-                    declared.exactly = Some(declared.exactly.unwrap_or_default() | set)
-                }
-                Claim::AtLeast(set) => declared.at_least |= set,
-                Claim::Without(set) => declared.without |= set,
-            }
-        }
-        declared
-    }
-
     /// The most the script may do: the declared effects, or all that are not ruled out.
     pub(super) fn bound(&self) -> Effects {
         let widest = self

@@ -9,20 +9,20 @@ use std::mem;
 
 /// The names that are defined more than once.
 #[derive(Debug, Default)]
-pub struct Resolution {
+pub(crate) struct Resolution {
     /// Tools whose name has another definition.
-    pub tool_clashes: Vec<Clash>,
+    pub(crate) tool_clashes: Vec<Clash>,
     /// Hooks whose name has another definition.
-    pub hook_clashes: Vec<Clash>,
+    pub(crate) hook_clashes: Vec<Clash>,
     /// Tools that gave way to an override.
-    pub replaced_tools: Vec<Replacement>,
+    pub(crate) replaced_tools: Vec<Replacement>,
     /// Hooks that gave way to an override.
-    pub replaced_hooks: Vec<Replacement>,
+    pub(crate) replaced_hooks: Vec<Replacement>,
 }
 
 /// One side of a clash.
 #[derive(Debug)]
-pub struct Clash {
+pub(crate) struct Clash {
     /// The definition, as an index into the ones that remain.
     pub index: usize,
     /// Another definition, where its place is known.
@@ -31,7 +31,7 @@ pub struct Clash {
 
 /// A definition that an override replaced.
 #[derive(Debug)]
-pub struct Replacement {
+pub(crate) struct Replacement {
     /// The override, as an index into the definitions that remain.
     pub by: usize,
     /// The definition that is gone.

@@ -1,6 +1,8 @@
 //! The keywords of JSON Schema, for the checks.
 
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// What a keyword's value holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,70 +15,36 @@ enum Subschemas {
 
 /// Every keyword of draft 2020-12, the ones older drafts had in their place, and what is commonly
 /// written beside them.
-const KEYWORDS: &[(&str, Subschemas)] = &[
-    ("$anchor", Subschemas::Plain),
-    ("$comment", Subschemas::Plain),
-    ("$defs", Subschemas::SchemaByName),
-    ("$dynamicAnchor", Subschemas::Plain),
-    ("$dynamicRef", Subschemas::Plain),
-    ("$id", Subschemas::Plain),
-    ("$ref", Subschemas::Plain),
-    ("$schema", Subschemas::Plain),
-    ("$vocabulary", Subschemas::Plain),
-    ("additionalProperties", Subschemas::Schema),
-    ("allOf", Subschemas::Schemas),
-    ("anyOf", Subschemas::Schemas),
-    ("const", Subschemas::Plain),
-    ("contains", Subschemas::Schema),
-    ("contentEncoding", Subschemas::Plain),
-    ("contentMediaType", Subschemas::Plain),
-    ("contentSchema", Subschemas::Schema),
-    ("default", Subschemas::Plain),
-    ("definitions", Subschemas::SchemaByName),
-    ("dependentRequired", Subschemas::Plain),
-    ("dependentSchemas", Subschemas::SchemaByName),
-    ("deprecated", Subschemas::Plain),
-    ("description", Subschemas::Plain),
-    ("else", Subschemas::Schema),
-    ("enum", Subschemas::Plain),
-    ("examples", Subschemas::Plain),
-    ("exclusiveMaximum", Subschemas::Plain),
-    ("exclusiveMinimum", Subschemas::Plain),
-    ("format", Subschemas::Plain),
-    ("if", Subschemas::Schema),
-    ("items", Subschemas::Schema),
-    ("maxContains", Subschemas::Plain),
-    ("maxItems", Subschemas::Plain),
-    ("maxLength", Subschemas::Plain),
-    ("maxProperties", Subschemas::Plain),
-    ("maximum", Subschemas::Plain),
-    ("minContains", Subschemas::Plain),
-    ("minItems", Subschemas::Plain),
-    ("minLength", Subschemas::Plain),
-    ("minProperties", Subschemas::Plain),
-    ("minimum", Subschemas::Plain),
-    ("multipleOf", Subschemas::Plain),
-    ("not", Subschemas::Schema),
-    ("oneOf", Subschemas::Schemas),
-    ("pattern", Subschemas::Plain),
-    ("patternProperties", Subschemas::SchemaByName),
-    ("prefixItems", Subschemas::Schemas),
-    ("properties", Subschemas::SchemaByName),
-    ("propertyNames", Subschemas::Schema),
-    ("readOnly", Subschemas::Plain),
-    ("required", Subschemas::Plain),
-    ("then", Subschemas::Schema),
-    ("title", Subschemas::Plain),
-    ("type", Subschemas::Plain),
-    ("unevaluatedItems", Subschemas::Schema),
-    ("unevaluatedProperties", Subschemas::Schema),
-    ("uniqueItems", Subschemas::Plain),
-    ("writeOnly", Subschemas::Plain),
+const KEYWORDS: [(Subschemas, &str); 4] = [
+    (
+        Subschemas::Plain,
+        "$anchor $comment $dynamicAnchor $dynamicRef $id $ref $schema $vocabulary const \
+         contentEncoding contentMediaType default dependentRequired deprecated description \
+         enum examples exclusiveMaximum exclusiveMinimum format maxContains maxItems \
+         maxLength maxProperties maximum minContains minItems minLength minProperties minimum \
+         multipleOf pattern readOnly required title type uniqueItems writeOnly",
+    ),
+    (
+        Subschemas::Schema,
+        "additionalProperties contains contentSchema else if items not propertyNames then \
+         unevaluatedItems unevaluatedProperties",
+    ),
+    (Subschemas::Schemas, "allOf anyOf oneOf prefixItems"),
+    (
+        Subschemas::SchemaByName,
+        "$defs definitions dependentSchemas patternProperties properties",
+    ),
 ];
+
+static BY_NAME: LazyLock<BTreeMap<&str, Subschemas>> = LazyLock::new(|| {
+    let of =
+        |(kind, names): (Subschemas, &'static str)| names.split(' ').map(move |name| (name, kind));
+    KEYWORDS.into_iter().flat_map(of).collect()
+});
 
 /// The known keywords.
 pub(super) fn keywords() -> impl Iterator<Item = &'static str> + Clone {
-    KEYWORDS.iter().map(|&(name, _)| name)
+    BY_NAME.keys().copied()
 }
 
 /// Calls `found` with the path and name of every unknown key in a keyword's place. Property names
@@ -91,11 +59,7 @@ fn walk(schema: &Value, path: &mut Vec<String>, found: &mut impl FnMut(&[String]
     };
     for (key, value) in object {
         path.push(key.clone());
-        match KEYWORDS
-            .binary_search_by(|(known, _)| (*known).cmp(key))
-            .ok()
-            .map(|at| KEYWORDS[at].1)
-        {
+        match BY_NAME.get(key.as_str()) {
             None if key.starts_with("x-") => {}
             None => found(path, key),
             Some(Subschemas::Plain) => {}
@@ -132,11 +96,7 @@ pub(crate) fn edit_schemas(
     };
     for (key, value) in object {
         path.push(key.clone());
-        match KEYWORDS
-            .binary_search_by(|(known, _)| (*known).cmp(key))
-            .ok()
-            .map(|at| KEYWORDS[at].1)
-        {
+        match BY_NAME.get(key.as_str()) {
             None | Some(Subschemas::Plain) => {}
             Some(Subschemas::Schema) => edit_schemas(value, path, each),
             Some(Subschemas::Schemas) => {
@@ -192,8 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn the_keyword_table_is_sorted_for_the_search() {
-        assert!(KEYWORDS.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    fn each_keyword_is_in_the_table_once() {
+        let listed = KEYWORDS.map(|(_, names)| names.split(' ').count());
+        assert_eq!(BY_NAME.len(), listed.iter().sum::<usize>());
     }
 
     #[test]

@@ -21,15 +21,15 @@ pub struct Project<'a> {
     /// How the project maps clients' own tools.
     pub clients: &'a [ClientMap],
     /// Which names clash and what was replaced.
-    pub resolution: &'a Resolution,
+    pub(crate) resolution: &'a Resolution,
     /// Every name and alias under which a tool can be called, broken tools included.
-    pub tool_names: HashSet<&'a str>,
+    pub(crate) tool_names: HashSet<&'a str>,
     /// The facts that workers found in the scripts.
     pub facts: &'a FactsBySource,
 }
 
 /// One tool.
-pub struct ToolSubject<'a> {
+pub(crate) struct ToolSubject<'a> {
     /// The tool.
     pub tool: &'a Tool,
     /// The facts of its script; absent without a script that parses.
@@ -37,7 +37,7 @@ pub struct ToolSubject<'a> {
 }
 
 /// One hook.
-pub struct HookSubject<'a> {
+pub(crate) struct HookSubject<'a> {
     /// The project around it.
     pub project: &'a Project<'a>,
     /// The hook.
@@ -47,7 +47,7 @@ pub struct HookSubject<'a> {
 }
 
 /// One script: of a tool, of a hook, or a hook's `when`.
-pub struct ScriptSubject<'a> {
+pub(crate) struct ScriptSubject<'a> {
     /// Its kind.
     pub kind: ScriptKind,
     /// The source with the way back to its file.
@@ -59,7 +59,7 @@ pub struct ScriptSubject<'a> {
 /// The artifact a finding is about: an error takes a tool out of the surface and makes a hook
 /// block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub(crate) enum Owner {
     /// The project as a whole.
     Project,
     /// The tool at this index.
@@ -97,7 +97,7 @@ impl<'a> Findings<'a> {
     }
 
     /// Records a finding about a particular artifact.
-    pub fn add_for(&mut self, owner: Owner, mut diagnostic: Diagnostic) {
+    pub(crate) fn add_for(&mut self, owner: Owner, mut diagnostic: Diagnostic) {
         if let Owner::Tool(index) = owner
             && diagnostic.tool.is_none()
         {
@@ -127,7 +127,7 @@ impl<'a> Project<'a> {
 
     /// The facts of a script that could be parsed.
     #[must_use]
-    pub fn read_facts(&self, kind: ScriptKind, script: &Script) -> Option<&'a Facts> {
+    pub(crate) fn read_facts(&self, kind: ScriptKind, script: &Script) -> Option<&'a Facts> {
         self.facts_of(kind, script).and_then(read)
     }
 }

@@ -156,13 +156,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_quoted_comes_back(word in ".*") {
+        fn a_quoted_string_is_read_back(word in ".*") {
             prop_assert_eq!(unquoted(&quoted(&word)), Some(word));
         }
     }
 
     #[test]
-    fn what_was_never_quoted_does_not() {
+    fn text_that_was_never_quoted_is_not_read_back() {
         for word in ["a b", "'a", "a'", "'a'b'", "$(x)"] {
             assert_eq!(unquoted(word), None, "{word}");
         }

@@ -155,7 +155,7 @@ fn usable(map: &ClientMap) -> Result<(), Refusal> {
         map.client, problem.message
     );
     let refusal = Refusal::new(Code::Stopped, message)
-        .help("a person must mend it; `harness validate` shows everything that is wrong");
+        .help("a person must fix it; `harness validate` shows everything that is wrong");
     Err(problem
         .place
         .iter()

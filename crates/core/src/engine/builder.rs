@@ -327,9 +327,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     /// Reads and checks the project. Problems in its files are in [`Engine::diagnostics`], never an
     /// error here.
     pub async fn load(self) -> Result<Engine<Ctx>, Error> {
-        let base = self.base()?;
-        let shared = base.load(base.files().artifacts(), None).await?;
-        Ok(Engine::of(shared))
+        Ok(Engine::of(self.base()?.load_files().await?))
     }
 
     /// Builds the base from the configured parts.

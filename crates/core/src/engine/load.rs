@@ -19,6 +19,11 @@ use serde_json::json;
 use std::sync::{Arc, PoisonError};
 
 impl EngineBase {
+    /// Reads the files and builds what calls share.
+    pub(super) async fn load_files(&self) -> Result<Arc<Shared>, Error> {
+        self.load(self.files().artifacts(), None).await
+    }
+
     /// Reads the files from disk.
     pub(super) fn files(&self) -> Files {
         match (&self.project, &self.root) {

@@ -43,7 +43,7 @@ use std::time::Duration;
 use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::plan::Plan;
 
-pub use crate::run::{Explanation, HookReport, StageOutcome, StageReport};
+pub use crate::run::{Explanation, HookReport, StageOutcome};
 
 /// A loaded project with its host's tools. Cheap to clone; all clones are the same engine. `Ctx` is
 /// the context that each run gives the host's Rust tools; most hosts need none.
@@ -112,8 +112,7 @@ impl<Ctx> Engine<Ctx> {
     /// A mode's view of the catalogue: its rules, its sandbox policy, its chains.
     pub fn view(&self, mode: &str) -> Result<&View, Error> {
         let view = self.shared.view(mode);
-        view.map(Arc::as_ref)
-            .ok_or_else(|| Error::NoMode(mode.to_owned()))
+        view.ok_or_else(|| Error::NoMode(mode.to_owned()))
     }
 
     /// The view of the mode that every project has.

@@ -1,14 +1,15 @@
 //! Runs and turns, for a loop around a model.
 
 use crate::call::TurnLimits;
-use crate::call::{Arguments, Call, CallCount, DEFAULT_MODE, Door, UserContext};
+use crate::call::{Arguments, Call, CallCount, DEFAULT_MODE, UserContext};
 use crate::control::Control;
+use crate::decision::HookAction;
 use crate::digest;
+use crate::door::Door;
 use crate::engine::Engine;
 use crate::engine::error::Error;
 use crate::engine::error_policy::{ErrorPolicy, Reaction};
-use crate::event::EventRef;
-use crate::event::STILL;
+use crate::event::{EventKind, EventOrigin, EventRef, STILL};
 use crate::id::ToolCallId;
 use crate::isolate::caught;
 use crate::message::ToolMessage;
@@ -17,10 +18,10 @@ use crate::refusal::Code;
 use crate::refusal::Refusal;
 use crate::registry::OfferedTool;
 use crate::result::ToolResult;
-use crate::run::{self, object};
+use crate::run;
 use crate::store::{MemoryStore, Session};
 use crate::view::Offered;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -97,6 +98,12 @@ impl<Ctx: Send + Sync + 'static> Engine<Ctx> {
 }
 
 impl<Ctx: Send + Sync + 'static> Run<Ctx> {
+    /// The id that the run's events carry.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.run_id
+    }
+
     /// Puts the run into this session.
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
@@ -191,29 +198,51 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
             number,
             context: self.context.as_any(),
         };
-        self.offered.as_ref().is_none_or(|offered| offered.contains(&tool.name))
+        self.offered
+            .as_ref()
+            .is_none_or(|offered| offered.contains(&tool.name))
             && self.engine.shared.host.middleware.iter().all(|one| {
                 caught(|| one.given.offers(&view, tool)).unwrap_or_else(|| {
-                    self.record("hook.decided", &|| {
-                        let reason = format!("it panicked, so `{}` is not offered", tool.name);
-                        object(json!({"hook": &*one.name, "event_name": "turn", "action": "failed", "reason": reason}))
-                    });
+                    self.record(
+                        number,
+                        &EventKind::HookDecided {
+                            hook: one.name.to_string(),
+                            event_name: "turn".to_owned(),
+                            action: HookAction::Failed,
+                            reason: format!("it panicked, so `{}` is not offered", tool.name),
+                        },
+                    );
                     false
                 })
             })
     }
 
-    /// Writes an event that belongs to no call.
-    fn record(&self, name: &str, fields: &dyn Fn() -> Map<String, Value>) {
-        let event = EventRef::new(name, &self.session_id, None, fields);
+    /// Writes an event of a turn that belongs to no call.
+    fn record(&self, turn: u64, kind: &EventKind) {
+        let shared = &self.engine.shared;
+        let origin = EventOrigin {
+            session_id: &self.session_id,
+            run_id: &self.run_id,
+            turn_id: &self.turn_id(turn),
+            call_id: None,
+        };
+        let sequence = shared.sessions.next_event();
+        let event = EventRef::made(kind, origin, sequence);
         // The event has no deadline of its own, so it waits for stalled sinks as long as any event
         // may.
         let until = Instant::now() + STILL;
-        self.engine
-            .shared
-            .listeners
-            .iter()
-            .for_each(|listener| listener.take(&event, until));
+        // A record that keeps failing refuses the calls of the turn when they start.
+        let _ = run::deliver(
+            shared.record.as_ref(),
+            &shared.listeners,
+            &event,
+            || &event,
+            until,
+        );
+    }
+
+    fn turn_id(&self, number: u64) -> String {
+        format!("{}/{number}", self.run_id)
     }
 
     /// Starts a turn. It offers the tools of the surface that the run may use and that no
@@ -229,19 +258,12 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         let whole = surface.tools.len();
         surface.tools.retain(|tool| self.offers(number, tool));
         if surface.tools.len() < whole {
-            let fields = || {
-                let names: Vec<&str> = surface
-                    .tools
-                    .iter()
-                    .map(|tool| tool.name.as_str())
-                    .collect();
-                Map::from_iter([
-                    ("run_id".to_owned(), json!(self.run_id)),
-                    ("turn".to_owned(), json!(number)),
-                    ("offered".to_owned(), json!(names)),
-                ])
+            let names = surface.tools.iter().map(|tool| tool.name.clone());
+            let kind = EventKind::SurfaceNarrowed {
+                turn: number,
+                offered: names.collect(),
             };
-            self.record("surface.narrowed", &fields);
+            self.record(number, &kind);
         }
         let offered = Arc::new(surface.tools.iter().map(|tool| tool.name.clone()).collect());
         let turn = CallCount {
@@ -249,6 +271,7 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
             ..CallCount::default()
         };
         let terms = Arc::new(TurnLimits {
+            id: self.turn_id(number),
             offered: Some(offered),
             run: Arc::clone(&self.calls),
             turn,
@@ -345,6 +368,7 @@ impl<Ctx: Send + Sync + 'static> Turn<'_, Ctx> {
             cancel: run.cancel.child_token().into(),
             context: run.context.clone(),
             inside: Vec::new(),
+            outermost: None,
             terms: Some(Arc::clone(&self.terms)),
         }
     }

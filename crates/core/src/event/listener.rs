@@ -4,9 +4,9 @@
 //! unless the sink asked calls to wait. Even then no call waits beyond its own deadline, or for a
 //! stalled sink.
 
-use super::{Delivery, Event, EventRef, Payloads, Sink, is_end};
+use super::{Delivery, Event, EventKind, EventName, EventRef, Payloads, Sink};
 use crate::isolate::caught;
-use serde_json::{Map, json};
+use serde_json::json;
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -206,13 +206,13 @@ impl Queue {
     }
 
     fn put(&self, event: &EventRef<'_>, until: Instant) {
-        let is_end = is_end(event.name);
+        let is_end = event.name.is_end();
         {
             let mut state = self.shared.lock();
             // A starting call waits later, where it can do so without blocking its thread. Until
             // then its start event uses the room for ends.
-            let waits_later =
-                event.name == "tool.started" && self.patience(&mut state, ROOM, until).is_some();
+            let waits_later = event.name == EventName::ToolStarted
+                && self.patience(&mut state, ROOM, until).is_some();
             let most = if is_end || waits_later {
                 ROOM + ROOM_FOR_ENDS
             } else {
@@ -280,7 +280,8 @@ fn pass_on(shared: &Waiting, sink: &dyn Sink) {
     shared.lock().thread = Some(thread::current().id());
     while let Some((events, dropped)) = next(shared) {
         if dropped > 0 {
-            record(shared, sink, &notice(&events, dropped));
+            let notice = notice(&events, dropped);
+            notice.iter().for_each(|event| record(shared, sink, event));
         }
         events.iter().for_each(|event| record(shared, sink, event));
         shared.lock().busy = false;
@@ -330,21 +331,17 @@ fn next(shared: &Waiting) -> Option<(VecDeque<Event>, u64)> {
     Some(taken)
 }
 
-/// The event that tells a sink how many events it missed.
-fn notice(events: &VecDeque<Event>, dropped: u64) -> Event {
+/// The event that tells a sink how many events it missed, in the place of those.
+fn notice(events: &VecDeque<Event>, dropped: u64) -> Option<Event> {
     let message =
         format!("{dropped} events were not passed on to this sink, which was too slow for them");
-    let fields = json!({"level": "warn", "message": message, "fields": {"dropped": dropped}, "source": "harness"});
-    Event {
-        name: "log".to_owned(),
+    Some(Event {
+        kind: EventKind::warning(message, json!({"dropped": dropped})),
         time: SystemTime::now(),
-        session_id: events
-            .front()
-            .map(|event| event.session_id.clone())
-            .unwrap_or_default(),
+        sequence: 0,
         call_id: None,
-        fields: fields.as_object().cloned().unwrap_or_else(Map::new),
-    }
+        ..events.front()?.clone()
+    })
 }
 
 #[cfg(test)]
@@ -355,18 +352,15 @@ mod tests {
     /// A sink that continues only when the test lets it.
     struct Gate {
         let_on: Mutex<Receiver<()>>,
-        names: Mutex<Vec<String>>,
+        names: Mutex<Vec<EventName>>,
         how: Delivery,
     }
 
     impl Sink for Gate {
         fn record(&self, event: &EventRef<'_>) {
             let _ = self.let_on.lock().expect("the gate").recv();
-            self.names
-                .lock()
-                .expect("names")
-                .push(event.name.to_owned());
-            assert_ne!(event.name, "panic", "as it was told");
+            self.names.lock().expect("names").push(event.name);
+            assert_ne!(event.name, EventName::Custom, "as it was told");
         }
 
         fn delivery(&self) -> Delivery {
@@ -384,15 +378,53 @@ mod tests {
         (open, Arc::clone(&gate), Listener::new(gate))
     }
 
-    fn send(listener: &Listener, name: &str) {
+    /// An event of this name; a custom event makes the sink panic.
+    fn kind(name: EventName) -> EventKind {
+        let tool = "t".to_owned();
+        match name {
+            EventName::ToolStarted => EventKind::ToolStarted {
+                tool,
+                args_digest: String::new(),
+                door: crate::door::Door::Library,
+                mode: "default".to_owned(),
+                args: None,
+            },
+            EventName::ToolCompleted => EventKind::ToolCompleted {
+                tool,
+                elapsed_ms: 0.0,
+                stages_ms: crate::stage::StageTimes::default(),
+                enforced: crate::result::Enforced::Host,
+                redacted: None,
+                artifacts: Vec::new(),
+                result: None,
+            },
+            EventName::Custom => EventKind::Custom {
+                event: "custom.panic".to_owned(),
+                payload: json!({}),
+                source: tool,
+            },
+            _ => EventKind::ToolProgress {
+                fraction: 0.5,
+                message: String::new(),
+            },
+        }
+    }
+
+    fn send(listener: &Listener, name: EventName) {
         send_by(listener, name, Duration::from_secs(60));
     }
 
-    fn send_by(listener: &Listener, name: &str, time: Duration) {
-        listener.take(
-            &EventRef::new(name, "s", None, &Map::new),
-            Instant::now() + time,
-        );
+    fn send_by(listener: &Listener, name: EventName, time: Duration) {
+        let event = Event {
+            kind: kind(name),
+            time: SystemTime::now(),
+            sequence: 1,
+            session_id: "s".to_owned(),
+            run_id: "r".to_owned(),
+            turn_id: "t".to_owned(),
+            call_id: None,
+        };
+        listener.take(&event.as_it_happened(), Instant::now() + time);
     }
 
     /// Whether the sink has taken every queued event and is still busy.
@@ -404,9 +436,9 @@ mod tests {
     /// A sink stuck at its first event, with a full queue behind it.
     fn full() -> (Sender<()>, Arc<Gate>, Listener) {
         let (open, gate, listener) = gate(Delivery::Waiting);
-        send(&listener, "tool.progress");
+        send(&listener, EventName::ToolProgress);
         wait_until(|| is_at_work(&listener));
-        (0..ROOM).for_each(|_| send(&listener, "tool.progress"));
+        (0..ROOM).for_each(|_| send(&listener, EventName::ToolProgress));
         (open, gate, listener)
     }
 
@@ -424,31 +456,35 @@ mod tests {
     fn a_sink_that_is_stuck_loses_what_can_be_lost_and_is_told_but_no_end_of_a_call() {
         let (open, gate, listener) = gate(Delivery::Counting);
         for _ in 0..3 * ROOM {
-            send(&listener, "tool.started");
-            send(&listener, "tool.completed");
+            send(&listener, EventName::ToolStarted);
+            send(&listener, EventName::ToolCompleted);
         }
         assert!(
             !listener.is_done() && listener.missed() > ROOM as u64,
-            "nobody waited for it"
+            "no call waited for it"
         );
         drop(open);
         wait_until(|| listener.is_done());
         let names = gate.names.lock().expect("names");
-        let count = |name: &str| names.iter().filter(|known| *known == name).count();
-        assert_eq!(count("tool.completed"), 3 * ROOM);
+        let count = |name: EventName| names.iter().filter(|known| **known == name).count();
+        assert_eq!(count(EventName::ToolCompleted), 3 * ROOM);
         assert_eq!(
-            count("tool.started") as u64 + listener.missed(),
+            count(EventName::ToolStarted) as u64 + listener.missed(),
             3 * ROOM as u64
         );
         // One for each time the queue filled up; the thread may have started before the first time.
-        assert!((1..=2).contains(&count("log")), "{}", count("log"));
+        assert!(
+            (1..=2).contains(&count(EventName::Log)),
+            "{}",
+            count(EventName::Log)
+        );
     }
 
     #[test]
     fn a_sink_that_asks_to_be_waited_for_misses_nothing() {
         let (open, gate, listener) = gate(Delivery::Waiting);
         let writer = thread::spawn(move || {
-            (0..3 * ROOM).for_each(|_| send(&listener, "tool.progress"));
+            (0..3 * ROOM).for_each(|_| send(&listener, EventName::ToolProgress));
             listener
         });
         thread::sleep(Duration::from_millis(50));
@@ -463,10 +499,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_sink_beyond_his_own_time_and_no_end_is_lost_for_that() {
+    fn no_call_waits_for_a_sink_beyond_its_own_time_and_no_end_is_lost() {
         let (open, gate, listener) = full();
         let started = Instant::now();
-        send_by(&listener, "tool.progress", Duration::from_millis(50));
+        send_by(
+            &listener,
+            EventName::ToolProgress,
+            Duration::from_millis(50),
+        );
         assert!(
             (50..20_000).contains(&started.elapsed().as_millis()),
             "{:?}",
@@ -474,7 +514,7 @@ mod tests {
         );
         assert_eq!(listener.missed(), 1);
         let started = Instant::now();
-        (0..3 * ROOM).for_each(|_| send_by(&listener, "tool.completed", Duration::ZERO));
+        (0..3 * ROOM).for_each(|_| send_by(&listener, EventName::ToolCompleted, Duration::ZERO));
         assert!(
             started.elapsed() < STILL && listener.missed() == 1,
             "they have room of their own"
@@ -485,12 +525,12 @@ mod tests {
         assert_eq!(
             names
                 .iter()
-                .filter(|name| *name == "tool.completed")
+                .filter(|name| **name == EventName::ToolCompleted)
                 .count(),
             3 * ROOM
         );
         assert_eq!(
-            names.iter().filter(|name| *name == "log").count(),
+            names.iter().filter(|name| **name == EventName::Log).count(),
             1,
             "it is told"
         );
@@ -500,7 +540,7 @@ mod tests {
     fn a_sink_that_stands_still_is_waited_for_once_and_again_when_it_has_gone_on() {
         let (open, gate, listener) = full();
         let started = Instant::now();
-        (0..100).for_each(|_| send(&listener, "tool.progress"));
+        (0..100).for_each(|_| send(&listener, EventName::ToolProgress));
         assert!(
             (STILL / 2..20 * STILL).contains(&started.elapsed()),
             "{:?}",
@@ -509,7 +549,7 @@ mod tests {
         assert!(!listener.holds_up(Instant::now() + STILL));
         open.send(()).expect("open");
         wait_until(|| gate.names.lock().expect("names").len() == 1 && is_at_work(&listener));
-        (0..ROOM).for_each(|_| send(&listener, "tool.progress"));
+        (0..ROOM).for_each(|_| send(&listener, EventName::ToolProgress));
         assert!(listener.holds_up(Instant::now() + STILL));
     }
 
@@ -518,26 +558,23 @@ mod tests {
         for how in [Delivery::OnThePath, Delivery::Counting] {
             let (open, gate, listener) = gate(how);
             drop(open);
-            ["tool.started", "panic", "tool.completed"]
-                .iter()
-                .for_each(|name| send(&listener, name));
+            let sent = [
+                EventName::ToolStarted,
+                EventName::Custom,
+                EventName::ToolCompleted,
+            ];
+            sent.iter().for_each(|name| send(&listener, *name));
             wait_until(|| listener.is_done());
             // The sink panicked while it held the lock of its names, and poisoned it.
             let names = gate.names.lock().unwrap_or_else(PoisonError::into_inner);
-            assert_eq!(
-                (names.as_slice(), listener.missed()),
-                (
-                    &["tool.started", "panic", "tool.completed"].map(str::to_owned)[..],
-                    1
-                )
-            );
+            assert_eq!((names.as_slice(), listener.missed()), (&sent[..], 1));
         }
     }
 
     #[test]
     fn what_waits_is_passed_on_after_the_engine_is_gone() {
         let (open, gate, listener) = gate(Delivery::Counting);
-        (0..10).for_each(|_| send(&listener, "tool.progress"));
+        (0..10).for_each(|_| send(&listener, EventName::ToolProgress));
         drop(listener);
         drop(open);
         wait_until(|| gate.names.lock().expect("names").len() == 10);

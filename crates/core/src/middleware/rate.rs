@@ -52,7 +52,7 @@ impl Middleware for RateLimit {
 
     fn before<'a>(&'a self, call: &'a mut Judged<'_>) -> Step<'a, Decision> {
         if self.calls == 0 {
-            return Decision::Refuse("its rate is no calls at all".to_owned()).into();
+            return Decision::Refuse("its rate allows no calls at all".to_owned()).into();
         }
         if call.call().is_rehearsed() {
             return Decision::Allow.into();

@@ -30,7 +30,7 @@ pub struct BuiltinMap {
 
 /// The tools of a client; empty for a client that has no map.
 #[must_use]
-pub fn tools_of(client: &str) -> &'static [NativeTool] {
+pub(crate) fn tools_of(client: &str) -> &'static [NativeTool] {
     MAPS.iter()
         .find(|map| map.client == client)
         .map_or(&[], |map| map.tools)
@@ -161,7 +161,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_client_has_a_map_whose_last_entry_takes_whatever_is_new() {
+    fn every_client_has_a_map_whose_last_entry_takes_unknown_tools() {
         for BuiltinMap { client, tools } in MAPS {
             let last = tools.last().expect("entries");
             assert_eq!(

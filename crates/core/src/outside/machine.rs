@@ -131,7 +131,7 @@ fn unstarted(error: SandboxError) -> Refused {
         SandboxError::NoSandbox(_) | SandboxError::BadPlace { .. } | SandboxError::SetUp { .. } => {
             Refused::Unavailable {
                 message,
-                help: "`harness doctor` says what this machine lacks, and how to mend it"
+                help: "`harness doctor` says what this machine lacks, and how to fix that"
                     .to_owned(),
             }
         }

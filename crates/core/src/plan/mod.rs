@@ -8,7 +8,7 @@ mod show;
 mod surroundings;
 mod toolchain;
 
-pub use sandbox_policy::SandboxPolicy;
+pub(crate) use sandbox_policy::SandboxPolicy;
 pub(crate) use sandbox_policy::narrowed;
 pub use show::{plan_lines, plan_to_json};
 pub use surroundings::Surroundings;

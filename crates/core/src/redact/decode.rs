@@ -383,7 +383,7 @@ fn byte(text: &[u8], eof: Eof) -> Result<(u8, usize), Incomplete> {
     unescaped(text, eof, MAX_ROUNDS)
 }
 
-/// The same with so many rounds of escapes. The digits of an escape may be escaped, too.
+/// The same with at most this many rounds of escapes. The digits of an escape may be escaped, too.
 fn unescaped(text: &[u8], eof: Eof, rounds: usize) -> Result<(u8, usize), Incomplete> {
     let first = *text.first().ok_or(Incomplete)?;
     let (mut found, mut at) = (None, 1);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_read_however_often_they_were_put_on() {
+    fn escapes_are_read_however_often_they_were_applied() {
         for (written, expected) in [
             ("plain", "plain"),
             (r#"a\"b\\\"c\/d"#, "a\"b\"c/d"),

@@ -43,7 +43,7 @@ fn of_one(value: &[u8]) -> Vec<Vec<u8>> {
             .collect(),
     );
     forms.append(&mut written);
-    // What comes before the value may turn its start into an escape, or its first line end into
+    // The text before the value may turn its start into an escape, or its first line end into
     // that of a wrapped line.
     forms.extend(rests(value).map(decode));
     forms.push(

@@ -19,7 +19,7 @@ const MAX_GAP: usize = 256;
 const MAX_ABOUT: usize = 256;
 /// Bytes that may stand before or after the base64 of a line.
 const MAX_AROUND: usize = 128;
-/// So many bytes of base64 are a line of a key, whatever they are. Keys are wrapped at 64 or more.
+/// A word of this many bytes of base64 is a line of a key. Keys are wrapped at 64 or more.
 const WRAPPED: usize = 56;
 /// Bytes that decide whether decorated lines go on. Nothing is decided before they have come.
 const DECIDES: usize = 1 << 10;

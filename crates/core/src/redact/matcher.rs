@@ -53,7 +53,7 @@ impl SecretMatcher {
             .map(|form| (form, None))
             .chain(heads)
             .collect();
-        // What is both a value and the head of a token is a value.
+        // A needle that is both a value and the head of a token counts as a value.
         needles.sort_by(|(a, of_a), (b, of_b)| a.cmp(b).then(of_a.is_some().cmp(&of_b.is_some())));
         needles.dedup_by(|(a, _), (b, _)| a == b);
         let mut starts = [false; 256];

@@ -14,7 +14,7 @@ mod stream;
 mod token;
 mod values;
 
-pub use patterns::RedactionPatterns;
+pub(crate) use patterns::RedactionPatterns;
 pub use stream::Stream;
 pub(crate) use token::tokens;
 pub(crate) use values::SecretValues;
@@ -27,7 +27,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Replaces a secret.
-pub const MARK: &str = "[redacted]";
+pub(crate) const MARK: &str = "[redacted]";
 
 /// The text with tokens of a known shape replaced by as many stars, so that offsets stay valid.
 #[must_use]
@@ -164,6 +164,12 @@ impl Pass<'_> {
         self.patterns.iter().any(Option::is_some)
     }
 
+    /// Whether people named this field, so that its value is redacted whatever it is.
+    pub(crate) fn names(&self, field: &str) -> bool {
+        let mut patterns = self.patterns.iter().flatten();
+        patterns.any(|patterns| patterns.names(field))
+    }
+
     /// A stream with the same values and patterns.
     pub(crate) fn stream(&self) -> Stream {
         Stream::new(
@@ -249,13 +255,7 @@ impl Pass<'_> {
         let mut dirty = false;
         let is_pair = is_pair(&self.patterns, object);
         for (name, value) in object.iter_mut() {
-            if is_pair && name.eq_ignore_ascii_case("value")
-                || self
-                    .patterns
-                    .iter()
-                    .flatten()
-                    .any(|patterns| patterns.names(name))
-            {
+            if is_pair && name.eq_ignore_ascii_case("value") || self.names(name) {
                 if !value.is_null() && value.as_str() != Some(MARK) {
                     *value = MARK.into();
                     self.count += 1;
@@ -303,12 +303,7 @@ impl Pass<'_> {
             return;
         };
         for error in errors {
-            let names = |part: &str| {
-                self.patterns
-                    .iter()
-                    .flatten()
-                    .any(|patterns| patterns.names(part))
-            };
+            let names = |part: &str| self.names(part);
             // The stage that read the arguments knows what is below the path, and may have redacted
             // the message.
             let is_out = error.get("message").and_then(Value::as_str) == Some(MARK);

@@ -11,7 +11,7 @@ const MAX_PATTERN: usize = 1 << 20;
 /// What to redact besides secrets and tokens. An entry between slashes is a regular expression, any
 /// other the name of a field, in which `*` matches anything.
 #[derive(Debug, Default)]
-pub struct RedactionPatterns {
+pub(crate) struct RedactionPatterns {
     /// Match the whole name of a field.
     names: Vec<Regex>,
     /// Match the name of a field in free text, up to its value.
@@ -22,7 +22,7 @@ pub struct RedactionPatterns {
 
 impl RedactionPatterns {
     /// Compiles the entries. The error says what is wrong with the first invalid one.
-    pub fn new<'a>(entries: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+    pub(crate) fn new<'a>(entries: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let mut patterns = Self::default();
         for entry in entries {
             patterns.add(entry)?;

@@ -20,7 +20,7 @@ const OFTEN: usize = 1 << 10;
 /// text, and the rest of its line is dropped.
 const MAX_PENDING: usize = 1 << 20;
 
-/// Redacts bytes as they pass. What may be the start of a secret is held back until more has come.
+/// Redacts bytes as they pass. Bytes that may start a secret are held back until more have come.
 pub struct Stream {
     matcher: MatcherRef,
     patterns: Vec<Arc<RedactionPatterns>>,
@@ -181,7 +181,7 @@ impl Stream {
         } else {
             self.take_until(hold, &text, eof, out)
         };
-        // What may continue the token may turn out to be something else.
+        // Bytes that seem to continue the token may turn out to be something else.
         self.look = if self.within.is_some() {
             look.min(self.next)
         } else {

@@ -1,4 +1,4 @@
-//! Tokens with a known shape: one list for what is reported in artifacts and redacted in results.
+//! Tokens with a known shape. The checks report them in artifacts, and results lose them.
 
 use super::key::{DASHES, KeyLines};
 use std::ops::Range;
@@ -16,11 +16,11 @@ pub(crate) struct TokenShape {
 #[derive(Clone, Copy)]
 pub(super) enum Tail {
     /// At least this many bytes of a class.
-    Run { class: Class, least: usize },
+    Run(Class, usize),
     /// The same, and a part of it looks random.
-    Random { class: Class, least: usize },
+    Random(Class, usize),
     /// Exactly this many bytes, and then the end of the word.
-    Exactly { class: Class, count: usize },
+    Exactly(Class, usize),
     /// The rest of its first line, and the lines of a key.
     Key,
 }
@@ -29,8 +29,7 @@ impl Tail {
     /// Bytes of the shortest tail.
     pub(super) const fn least(self) -> usize {
         match self {
-            Self::Run { least, .. } | Self::Random { least, .. } => least,
-            Self::Exactly { count, .. } => count,
+            Self::Run(_, least) | Self::Random(_, least) | Self::Exactly(_, least) => least,
             Self::Key => KEY_LABEL.len() + DASHES.len(),
         }
     }
@@ -48,99 +47,63 @@ const CAPITALS: Class = |byte| byte.is_ascii_digit() || byte.is_ascii_uppercase(
 pub(super) const SHAPES: &[TokenShape] = &[
     TokenShape {
         heads: &["AKIA", "ASIA"],
-        tail: Tail::Exactly {
-            class: CAPITALS,
-            count: 16,
-        },
+        tail: Tail::Exactly(CAPITALS, 16),
         what: "an access key of AWS",
     },
     TokenShape {
         heads: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
-        tail: Tail::Run {
-            class: WORD,
-            least: 36,
-        },
+        tail: Tail::Run(WORD, 36),
         what: "a token of GitHub",
     },
     TokenShape {
         heads: &["github_pat_"],
-        tail: Tail::Run {
-            class: UNDERSCORED,
-            least: 60,
-        },
+        tail: Tail::Run(UNDERSCORED, 60),
         what: "a token of GitHub",
     },
     TokenShape {
         heads: &["glpat-"],
-        tail: Tail::Run {
-            class: WIDE,
-            least: 20,
-        },
+        tail: Tail::Run(WIDE, 20),
         what: "a token of GitLab",
     },
     TokenShape {
         heads: &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"],
-        tail: Tail::Run {
-            class: DASHED,
-            least: 20,
-        },
+        tail: Tail::Run(DASHED, 20),
         what: "a token of Slack",
     },
     TokenShape {
         heads: &["sk-ant-"],
-        tail: Tail::Run {
-            class: WIDE,
-            least: 30,
-        },
+        tail: Tail::Run(WIDE, 30),
         what: "a key of Anthropic",
     },
     // Class names in style sheets may begin like this, too.
     TokenShape {
         heads: &["sk-"],
-        tail: Tail::Random {
-            class: WIDE,
-            least: 40,
-        },
+        tail: Tail::Random(WIDE, 40),
         what: "a key of OpenAI",
     },
     TokenShape {
         heads: &["AIza"],
-        tail: Tail::Exactly {
-            class: WIDE,
-            count: 35,
-        },
+        tail: Tail::Exactly(WIDE, 35),
         what: "a key of Google",
     },
     TokenShape {
         heads: &["rk_live_", "sk_live_"],
-        tail: Tail::Run {
-            class: WORD,
-            least: 20,
-        },
+        tail: Tail::Run(WORD, 20),
         what: "a key of Stripe",
     },
     TokenShape {
         heads: &["npm_"],
-        tail: Tail::Exactly {
-            class: WORD,
-            count: 36,
-        },
+        tail: Tail::Exactly(WORD, 36),
         what: "a token of npm",
     },
     TokenShape {
         heads: &["hf_"],
-        tail: Tail::Run {
-            class: WORD,
-            least: 30,
-        },
+        tail: Tail::Run(WORD, 30),
         what: "a token of Hugging Face",
     },
     TokenShape {
         heads: &["SG."],
-        tail: Tail::Run {
-            class: DOTTED,
-            least: 60,
-        },
+        tail: Tail::Run(DOTTED, 60),
         what: "a key of SendGrid",
     },
     TokenShape {
@@ -164,7 +127,7 @@ const KEY_LINE: usize = 64;
 const KEY_LABEL: &[u8] = b"PRIVATE KEY";
 /// Part of every key of OpenAI: its name in base64.
 const OPENAI: &[u8] = b"T3BlbkFJ";
-/// A run of so many letters and digits, with so many digits in it, is no name.
+/// A run of this many letters and digits, of which this many are digits, is not a name.
 const STRETCH: usize = 16;
 const DIGITS: usize = 2;
 
@@ -192,9 +155,6 @@ impl TokenShape {
     /// Judges the text at `start`, where a head of `head` bytes was found.
     pub(super) fn judge(&self, text: &[u8], start: usize, head: usize, eof: Eof) -> Verdict {
         let from = start + head;
-        if let Tail::Key = self.tail {
-            return judge_key(text, from, eof);
-        }
         if head <= SHORT_HEAD && !starts_word(&text[start.saturating_sub(CONTEXT)..start]) {
             return Verdict::NoToken;
         }
@@ -206,19 +166,19 @@ impl TokenShape {
                 .count()
         };
         let (class, least, most) = match self.tail {
-            Tail::Run { class, least } | Tail::Random { class, least } => (class, least, DECIDES),
-            Tail::Exactly { class, count } => (class, count, count),
-            Tail::Key => return Verdict::NoToken,
+            Tail::Run(class, least) | Tail::Random(class, least) => (class, least, DECIDES),
+            Tail::Exactly(class, count) => (class, count, count),
+            Tail::Key => return judge_key(text, from, eof),
         };
-        let is_exact = matches!(self.tail, Tail::Exactly { .. });
+        let is_exact = matches!(self.tail, Tail::Exactly(..));
         let end = from + run(class, most);
         if end == text.len() && eof == Eof::NotYet && (is_exact || end - from < most) {
             return Verdict::Undecided;
         }
         let is_one = match self.tail {
-            Tail::Exactly { .. } => !text.get(end).is_some_and(|next| is_word(*next)),
-            Tail::Random { .. } => is_random(&text[from..end]),
-            Tail::Run { .. } | Tail::Key => true,
+            Tail::Exactly(..) => !text.get(end).is_some_and(|next| is_word(*next)),
+            Tail::Random(..) => is_random(&text[from..end]),
+            Tail::Run(..) | Tail::Key => true,
         };
         if end - from < least || !is_one || is_placeholder(&text[start..end]) {
             return Verdict::NoToken;

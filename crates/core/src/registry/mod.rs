@@ -9,7 +9,7 @@ mod tool;
 
 use crate::path::is_root_file;
 pub use hints::Hints;
-pub use hook::RegisteredHook;
+pub(crate) use hook::RegisteredHook;
 pub use offered::OfferedTool;
 pub use tool::RegisteredTool;
 pub(crate) use tool::{HostBodies, Key};

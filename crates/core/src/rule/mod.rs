@@ -3,6 +3,7 @@
 mod desugar;
 mod matcher;
 
+pub use crate::decision::Action;
 pub(crate) use desugar::names_builtins;
 pub use desugar::rules;
 
@@ -51,35 +52,12 @@ impl From<Authority> for Layer {
     }
 }
 
-/// What a matching rule does. The strongest wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Action {
-    /// The call needs no approval: it answers asks of the same layer and of lower ones.
-    Allow,
-    /// A person decides.
-    Ask,
-    /// The call is refused.
-    Deny,
-}
-
 impl Rule {
     /// The message for a script that calls a denied built-in.
     pub(crate) fn denial_of(&self, builtin: &str) -> String {
         match &self.place {
             Some(place) => format!("`{builtin}` is denied by `{}` at {place}", self.words),
             None => format!("`{builtin}` is denied by `{}`", self.words),
-        }
-    }
-}
-
-impl Action {
-    /// The action's word in events.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Ask => "ask",
-            Self::Deny => "deny",
         }
     }
 }
@@ -247,7 +225,6 @@ mod tests {
                 .iter()
                 .map(|pattern| (*pattern).to_owned())
                 .collect(),
-            span: Span::default(),
         };
         Root {
             policy: Policy {

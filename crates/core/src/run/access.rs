@@ -5,6 +5,7 @@ use crate::builtin::Program;
 use crate::call::{Arguments, Call};
 use crate::depth::{is_deep, let_go, too_deep};
 use crate::effect::Effects;
+use crate::event::EventKind;
 use crate::id::ToolName;
 use crate::outside::{Ran, Request, Response};
 use crate::plan;
@@ -12,13 +13,11 @@ use crate::redact::NamedFields;
 use crate::refusal::{Code, Refusal};
 use crate::result::{ArtifactRef, ToolResult};
 use crate::run::execute::refusal_of;
-use crate::run::finish::bound::room_to_keep;
-use crate::run::record::object;
 use crate::run::run;
 use crate::store::KeyValue;
 use crate::store::StoreScope;
 use crate::tool::{Access, CallAccess};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,8 +57,9 @@ impl CallAccess for RustCall<'_> {
     }
 
     fn progress(&self, fraction: f64, message: &str) {
-        self.ctx.record_raised("tool.progress", || {
-            object(json!({"fraction": fraction, "message": message}))
+        self.ctx.record_raised(|| EventKind::ToolProgress {
+            fraction,
+            message: message.to_owned(),
         });
     }
 
@@ -112,12 +112,12 @@ impl CallAccess for RustCall<'_> {
 
     fn keep(&self, content: Vec<u8>, media_type: String) -> Access<'_, ArtifactRef> {
         Box::pin(async move {
-            room_to_keep(self.ctx)?;
+            self.ctx.room_to_store()?;
             let kept = self
                 .with_blobs(move |blobs| blobs.write_from(&*content, &media_type, 0))
                 .await?;
             // Another task of the call may have stored an artifact in the meantime.
-            room_to_keep(self.ctx)?;
+            self.ctx.room_to_store()?;
             self.ctx.stored(&kept.artifact, kept.preview.redacted);
             Ok(kept.artifact)
         })
@@ -140,6 +140,7 @@ impl RustCall<'_> {
     /// Makes a nested call in the same session and run, with the remaining time.
     async fn call_inside(&self, tool: &str, arguments: Value) -> ToolResult {
         let mut call = self.ctx.call().clone();
+        call.outermost.get_or_insert_with(|| call.id.clone());
         call.id = format!("{}/{}", call.id, crate::digest::fresh_id("in")).into();
         call.tool = tool.to_owned();
         call.timeout = Some(self.time_left());

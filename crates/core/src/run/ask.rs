@@ -70,13 +70,24 @@ impl Request {
     }
 }
 
-/// The refusal for a question that no approver can answer. Every question about a call, a built-in
-/// or an artifact ends here.
-pub(super) fn nobody(subject: Option<&str>, asks: &[Ask]) -> Refusal {
+/// Asks a person. Every question about a call, a built-in or an artifact is answered here; without
+/// approvers the answer is a refusal.
+pub(super) async fn answer(
+    ctx: &Context,
+    subject: Option<&str>,
+    asks: &[Ask],
+) -> Result<(), Refusal> {
+    // The time a person takes does not count.
+    let _waiting = ctx.pause();
+    Err(no_approver(subject, asks))
+}
+
+/// The refusal for a question that no approver can answer.
+fn no_approver(subject: Option<&str>, asks: &[Ask]) -> Refusal {
     let reasons: Vec<String> = asks.iter().map(Ask::words).collect();
     let subject = subject.map_or_else(String::new, |name| format!("`{name}` "));
     let message = format!(
-        "{subject}needs a person's approval and nobody can be asked here: {}",
+        "{subject}needs a person's approval, and no approver is available here: {}",
         reasons.join("; ")
     );
     let refusal = Refusal::new(Code::ApprovalDenied, message)

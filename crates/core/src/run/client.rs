@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// each file, and runs only if all pass.
 pub(crate) async fn judge(shared: &Arc<Shared>, call: Call, client: &Client) -> Judgement {
     let (ctx, sent) = Context::new(shared, call);
-    let watch = Stopwatch::start(&ctx);
+    let watch = ctx.stopwatch();
     let admitted = claim(&ctx)
         .and_then(|()| admit_client_call(&ctx, client, sent))
         .and_then(|call| Ok((parts(&call)?, call)));
@@ -94,7 +94,10 @@ async fn judge_parts(
         let authorized = authorize(&ctx, call.part(part.clone()));
         watch.lap(Stage::Authorize);
         let authorized = match authorized {
-            Ok(authorized) => ctx.record_started(authorized),
+            Ok(authorized) => {
+                ctx.record_started(authorized.tool(), authorized.arguments());
+                authorized
+            }
             Err(refusal) => {
                 ctx.record_rejected(refuse(&ctx, refusal.clone()), &watch);
                 end(passed);
@@ -141,10 +144,11 @@ fn end(passed: Vec<(Context, Stopwatch, Part)>) {
 fn part_context(whole: &Context, index: usize) -> (Context, Stopwatch) {
     let mut call = whole.call().clone();
     if index > 0 {
+        call.outermost.get_or_insert_with(|| call.id.clone());
         call.id = format!("{}/{}", call.id, index + 1).into();
     }
     let (ctx, _) = Context::new(whole.shared(), call);
-    let watch = Stopwatch::start(&ctx);
+    let watch = ctx.stopwatch();
     (ctx, watch)
 }
 
@@ -161,7 +165,7 @@ pub(crate) async fn observe(
         Ok((parts, call)) if !parts.is_empty() => (parts, call),
         Ok(_) => return Observation::Nothing,
         Err(refusal) => {
-            let watch = Stopwatch::start(&ctx);
+            let watch = ctx.stopwatch();
             let text = ctx.record_ended(refuse(&ctx, refusal), &watch).text();
             return Observation::Instead {
                 text,

@@ -1,25 +1,22 @@
 //! The context of one call, which every stage receives.
 
-use super::deadline::{Deadline, of_call};
-use super::execute::hold::Hold;
-use crate::store::StoreError;
-use std::time::Duration;
-
+use super::deadline::{Deadline, of_call, of_tool};
+use super::in_flight::Hold;
+use super::shared::Shared;
 use crate::call::{Arguments, Call};
 use crate::control::Control;
-use crate::event::Listener;
-use crate::event::Sink;
-
+use crate::event::{Listener, Sink};
 use crate::plan::Site;
-use crate::registry::Catalogue;
-use crate::result::ArtifactRef;
-use crate::run::Shared;
-use crate::store::{Metrics, Session, Stores};
+use crate::refusal::{Class, Code, Refusal};
+use crate::registry::{Catalogue, RegisteredTool};
+use crate::result::{ArtifactRef, MOST_LISTED};
+use crate::store::{Metrics, Session, StoreError, Stores};
 use crate::view::View;
 use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -69,9 +66,15 @@ impl Context {
 
     /// When all work for the call must have ended.
     pub(super) fn ends(&self) -> Deadline {
-        self.0
-            .ends
-            .later(Duration::from_nanos(self.0.paused.load(Ordering::Relaxed)))
+        match self.0.paused.load(Ordering::Relaxed) {
+            0 => self.0.ends,
+            paused => self.0.ends.later(Duration::from_nanos(paused)),
+        }
+    }
+
+    /// When the body must have ended: the earliest of the tool's limit, the caller's and the run's.
+    pub(super) fn deadline(&self, tool: &RegisteredTool) -> Deadline {
+        of_tool(self.ends(), tool)
     }
 
     /// Stops the call's clock until the guard is dropped: the time a person takes does not count.
@@ -114,11 +117,11 @@ impl Context {
 
     /// The view of the call's mode.
     pub(crate) fn view(&self) -> &View {
-        &self.0.view
+        self.0.shared.view_at(self.0.view)
     }
 
     pub(crate) fn catalogue(&self) -> &Catalogue {
-        &self.0.view.catalogue
+        &self.view().catalogue
     }
 
     /// The starting point for the plans of this call.
@@ -156,6 +159,18 @@ impl Context {
 
     pub(super) fn tell_when_over(&self) -> TellWhenOver<'_> {
         TellWhenOver(self)
+    }
+
+    /// Refuses to store more artifacts than the result may list.
+    pub(super) fn room_to_store(&self) -> Result<(), Refusal> {
+        let stored = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if stored.len() < MOST_LISTED {
+            return Ok(());
+        }
+        let message = format!("a call may store {MOST_LISTED} artifacts, and this one already has");
+        Err(Refusal::new(Code::Limit, message)
+            .class(Class::Repairable)
+            .help("store more in one artifact, or make another call"))
     }
 
     /// Adds everything that the body stored to the artifacts it listed itself.
@@ -207,8 +222,9 @@ impl Context {
 /// The state of one call.
 pub(super) struct Inner {
     pub(super) shared: Arc<Shared>,
-    /// The view of its mode.
-    view: Arc<View>,
+    /// The position of its mode's view. The version that it holds owns the view, and counting one
+    /// more reference would cost every call.
+    view: usize,
     session: Arc<Session>,
     pub(super) call: Call,
     started: Instant,
@@ -248,7 +264,7 @@ impl Inner {
         let started = Instant::now();
         Self {
             session: shared.sessions.get(&call.session_id),
-            view: Arc::clone(shared.view_or_default(&call.mode)),
+            view: shared.position_or_default(&call.mode),
             started,
             ends: of_call(started, shared.budget, call.timeout),
             shared,

@@ -1,6 +1,5 @@
 //! When a call must end, and who set that limit.
 
-use super::context::Context;
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use std::time::Duration;
@@ -13,7 +12,7 @@ const FAR: Duration = Duration::from_secs(10 * 365 * 86_400);
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
     pub(super) at: Instant,
-    limit: Duration,
+    pub(super) limit: Duration,
     whose: Whose,
 }
 
@@ -25,17 +24,12 @@ enum Whose {
     Run,
 }
 
-/// The longest time that the processes of a call may take.
-pub(super) fn longest(ctx: &Context, tool: &RegisteredTool) -> Duration {
-    deadline(ctx, tool).limit
-}
-
-/// The earliest of the tool's limit, the caller's and the run's.
-pub(super) fn deadline(ctx: &Context, tool: &RegisteredTool) -> Deadline {
+/// The earlier of the tool's own limit and the end of its call.
+pub(super) fn of_tool(call: Deadline, tool: &RegisteredTool) -> Deadline {
     let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
     // Only a tool with a limit needs the clock.
     earlier(
-        ctx.ends(),
+        call,
         own.and_then(|limit| {
             Some(Deadline {
                 at: Instant::now().checked_add(limit)?,
@@ -74,8 +68,8 @@ impl Deadline {
     /// The same limit, later by `time`.
     pub(super) fn later(self, time: Duration) -> Self {
         match self.at.checked_add(time) {
-            Some(at) if !time.is_zero() => Self { at, ..self },
-            _ => self,
+            Some(at) => Self { at, ..self },
+            None => self,
         }
     }
 

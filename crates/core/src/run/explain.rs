@@ -5,11 +5,12 @@ use super::approve::approve;
 use super::authorize::authorize;
 use super::before::before;
 use super::context::Context;
-use super::deadline::longest;
+use super::execute::no_body;
 use super::shared::Shared;
 use crate::call::{Arguments, Call};
+use crate::decision::HookAction;
 use crate::effect::Effects;
-use crate::event::{Delivery, Event, EventRef, Sink};
+use crate::event::{Delivery, EventKind, EventRef, Sink};
 use crate::plan::{self, plan_lines, plan_to_json};
 use crate::refusal::{Code, Refusal};
 use crate::span::Place;
@@ -42,7 +43,7 @@ pub struct Explanation {
 #[derive(Clone, Debug)]
 pub struct Hosts {
     /// The list; empty if none is declared.
-    pub domains: Domains,
+    pub(crate) domains: Domains,
     /// The project's line first, then those of the layers that narrow it.
     pub from: Vec<Place>,
 }
@@ -177,7 +178,7 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
             ctx.site(),
             &tool.narrowing(),
             tool.limits,
-            longest(&ctx, tool),
+            ctx.deadline(tool).limit,
         )
     };
     let hosts = |tool: &Arc<ActiveTool>| {
@@ -222,17 +223,32 @@ fn all_asked(ctx: &Context, refusal: &Refusal) -> bool {
     !broken && !matches!(refusal.code, Code::Timeout | Code::Cancelled)
 }
 
-/// Collects the decisions of hooks: the events of the dry run.
+/// Collects what hooks and middleware decide before the body: events of the dry run.
 #[derive(Default)]
-struct Decided(Mutex<Vec<Event>>);
+struct Decided(Mutex<Vec<HookDecision>>);
+
+struct HookDecision {
+    hook: String,
+    action: HookAction,
+    reason: String,
+}
 
 impl Sink for Decided {
     fn record(&self, event: &EventRef<'_>) {
-        if event.name == "hook.decided" {
-            self.0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(event.to_event());
+        if let EventKind::HookDecided {
+            hook,
+            event_name,
+            action,
+            reason,
+        } = event.kind()
+            && event_name == "tool.pre"
+        {
+            let mut decided = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            decided.push(HookDecision {
+                hook: hook.clone(),
+                action: *action,
+                reason: reason.clone(),
+            });
         }
     }
 
@@ -245,29 +261,18 @@ impl Decided {
     /// Each link of the chain before the body with its decision. Every link that was asked recorded
     /// one event, in the same order.
     fn lines(&self, ctx: &Context) -> Vec<String> {
-        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = |event: &Event, key: &str| {
-            event
-                .fields
-                .get(key)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let mut asked = events
-            .iter()
-            .filter(|event| text(event, "event_name") == "tool.pre")
-            .peekable();
+        let decided = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = decided.iter().peekable();
         let mut line = |kind: &str, name: &str| {
-            let event = asked.next_if(|event| text(event, "hook") == name);
-            match event.map(|event| (text(event, "action"), text(event, "reason"))) {
-                None => format!("{kind} `{name}`: not reached"),
-                Some((action, _)) if action == "skip" => {
-                    format!("{kind} `{name}`: its `when` does not match")
+            let said = match asked.next_if(|decision| decision.hook == name) {
+                None => "not reached".to_owned(),
+                Some(decision) if decision.action == HookAction::Skip => {
+                    "its `when` does not match".to_owned()
                 }
-                Some((action, reason)) if reason.is_empty() => format!("{kind} `{name}`: {action}"),
-                Some((action, reason)) => format!("{kind} `{name}`: {action}: {reason}"),
-            }
+                Some(decision) if decision.reason.is_empty() => decision.action.word().to_owned(),
+                Some(decision) => format!("{}: {}", decision.action.word(), decision.reason),
+            };
+            format!("{kind} `{name}`: {said}")
         };
         let mut lines = Vec::new();
         for segment in &ctx.view().pre {
@@ -324,7 +329,7 @@ async fn rehearse(
     let approved = approve(ctx, prepared).await?;
     passed(vec!["no person must agree".to_owned()]);
     if tool.script.is_none() && tool.body.is_none() {
-        return Err(super::execute::no_body(&tool));
+        return Err(no_body(&tool));
     }
     let body = if tool.script.is_some() {
         "the script would run in a confined worker"

@@ -10,26 +10,29 @@ mod builtin;
 mod chain;
 mod client;
 mod context;
+mod cut;
 mod deadline;
 mod execute;
 mod explain;
 mod finish;
 mod in_flight;
+mod outcome;
 mod record;
+mod secrets;
 mod shared;
 mod stopwatch;
 
 pub use chain::HookReport;
-pub use explain::{Explanation, Hosts, StageOutcome, StageReport};
-pub use shared::Environment;
+pub use explain::{Explanation, Hosts, StageOutcome};
+pub(crate) use shared::Environment;
 
 pub(crate) use chain::{load_artifacts, run_one};
 pub(crate) use client::{contain, judge, observe};
 pub(crate) use context::Context;
-pub(crate) use execute::Secrets;
 pub(crate) use explain::explain;
 pub(crate) use in_flight::InFlight;
-pub(crate) use record::object;
+pub(crate) use record::deliver;
+pub(crate) use secrets::Secrets;
 pub(crate) use shared::{EngineBase, Shared};
 
 use crate::call::Call;
@@ -76,7 +79,7 @@ enum Rest {
 /// Admits and authorizes a call. The calls of a turn begin in order, so limits count them in order.
 pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> PendingCall {
     let (ctx, sent) = Context::new(shared, call);
-    let mut watch = Stopwatch::start(&ctx);
+    let mut watch = ctx.stopwatch();
     let judged = caught(|| {
         let admitted = admit(&ctx, sent);
         watch.lap(Stage::Admit);
@@ -86,7 +89,10 @@ pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> PendingCall {
         authorized.map_err(|refusal| refusal.in_stage(Stage::Authorize))
     });
     let rest = match judged.unwrap_or_else(|| Err(broken())) {
-        Ok(authorized) => Rest::Stages(ctx.record_started(authorized)),
+        Ok(authorized) => {
+            ctx.record_started(authorized.tool(), authorized.arguments());
+            Rest::Stages(authorized)
+        }
         Err(refusal) => Rest::Refused(ctx.record_rejected(refuse(&ctx, refusal), &watch)),
     };
     PendingCall { ctx, watch, rest }
@@ -207,5 +213,5 @@ fn broken() -> Refusal {
 }
 
 fn gone() -> Refusal {
-    Refusal::new(Code::Cancelled, "nobody waits for the call any more")
+    Refusal::new(Code::Cancelled, "the caller stopped waiting for the call")
 }

@@ -1,25 +1,25 @@
 //! Writes the events of a call: without secrets, and without payloads unless a listener asks for
 //! them.
 
-use super::authorize::Authorized;
 use super::context::Context;
-use super::finish::MOST_NAME;
-use super::finish::bound::short;
+use super::cut::{MOST_FIELD, MOST_NAME, cut};
 use super::stopwatch::Stopwatch;
 use crate::client::ClientToolCall;
 use crate::content::ContentBlock;
 use crate::digest;
-use crate::event::Listener;
-use crate::event::{EventRef, Payloads, is_end};
+use crate::event::{EventKind, EventName, EventOrigin, EventRef, Listener, Payloads, Quoted};
 use crate::isolate::caught;
-use crate::redact::Pass;
+use crate::redact::{MARK, Pass};
 use crate::refusal::{Class, Code, Refusal};
 use crate::registry::RegisteredTool;
-use crate::result::{ArtifactRef, ToolResult, milliseconds};
+use crate::result::{ArtifactRef, ToolResult, encoded_len, milliseconds};
+use crate::rule::Match;
 use crate::store::{Record, StoreError};
 use serde_json::{Map, Value, json};
+use std::cell::LazyCell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use tokio::time::Instant;
 
 /// Events that the scripts of one call may record. A loop around `log` must not fill the record.
 const MAX_RAISED: u64 = 1000;
@@ -40,37 +40,28 @@ impl Context {
             .pass(tool.and_then(|tool| tool.redaction.as_ref()))
     }
 
-    pub(super) fn record_started(&self, authorized: Authorized) -> Authorized {
-        let payload = || {
-            let mut arguments = authorized.arguments().clone();
-            self.shared()
-                .redactor
-                .pass(authorized.tool().redaction.as_ref())
-                .object(&mut arguments);
-            fields([("args", Value::Object(arguments))])
+    pub(super) fn record_started(&self, tool: &RegisteredTool, arguments: &Map<String, Value>) {
+        let args = || {
+            let mut arguments = arguments.clone();
+            let mut pass = self.shared().redactor.pass(tool.redaction.as_ref());
+            pass.object(&mut arguments);
+            Value::Object(arguments)
         };
-        self.record_with("tool.started", payload, || {
-            fields([
-                ("tool", authorized.tool().name().into()),
-                (
-                    "args_digest",
-                    digest::of_object(authorized.arguments()).into(),
-                ),
-                ("door", self.call().door.word().into()),
-                ("mode", (*self.call().mode).into()),
-            ])
+        self.record_lazily(EventName::ToolStarted, |payloads| EventKind::ToolStarted {
+            tool: tool.name().to_owned(),
+            args_digest: digest::of_object(arguments),
+            door: self.call().door,
+            mode: self.call().mode.to_string(),
+            args: payloads.included(args),
         });
-        authorized
     }
 
     pub(super) fn record_delegated(&self, foreign: &ClientToolCall, watch: &Stopwatch) {
-        self.record("tool.delegated", || {
-            fields([
-                ("tool", foreign.name().into()),
-                ("client", foreign.client().into()),
-                ("native", foreign.native().into()),
-                ("stages_ms", watch.to_json()),
-            ])
+        self.record(|| EventKind::ToolDelegated {
+            tool: foreign.name().to_owned(),
+            client: foreign.client().to_owned(),
+            native: foreign.native().to_owned(),
+            stages_ms: watch.times(),
         });
     }
 
@@ -80,11 +71,18 @@ impl Context {
         watch: &Stopwatch,
     ) -> Box<ToolResult> {
         self.record_dropped();
-        self.record_with(
-            "tool.rejected",
-            || fields([("message", said(&result))]),
-            || failure_fields(&result, watch),
-        );
+        self.record_lazily(EventName::ToolRejected, |payloads| {
+            let (code, class) = kind_of(&result);
+            EventKind::ToolRejected {
+                tool: result.name.to_string(),
+                code,
+                class,
+                elapsed_ms: milliseconds(result.elapsed),
+                stages_ms: watch.times(),
+                redacted: redacted(&result),
+                message: payloads.included(|| message(&result)).flatten(),
+            }
+        });
         result
     }
 
@@ -95,59 +93,64 @@ impl Context {
     ) -> Box<ToolResult> {
         self.record_dropped();
         if result.is_error {
-            let payload = || {
-                let mut payload = outcome(&result);
-                payload.insert("message".into(), said(&result));
-                payload
-            };
-            self.record_with("tool.failed", payload, || failure_fields(&result, watch));
+            self.record_lazily(EventName::ToolFailed, |payloads| {
+                let (code, class) = kind_of(&result);
+                EventKind::ToolFailed {
+                    tool: result.name.to_string(),
+                    code,
+                    class,
+                    elapsed_ms: milliseconds(result.elapsed),
+                    stages_ms: watch.times(),
+                    redacted: redacted(&result),
+                    artifacts: result.artifacts.clone(),
+                    result: payloads.included(|| outcome(&result)),
+                    message: payloads.included(|| message(&result)).flatten(),
+                }
+            });
         } else {
-            self.record_with(
-                "tool.completed",
-                || outcome(&result),
-                || {
-                    let mut fields = fields([
-                        ("tool", result.name.as_str().into()),
-                        ("elapsed_ms", milliseconds(result.elapsed)),
-                        ("stages_ms", watch.to_json()),
-                        ("enforced", result.enforced.to_json().into()),
-                    ]);
-                    add_counts(&mut fields, &result);
-                    fields
-                },
-            );
+            self.record_lazily(EventName::ToolCompleted, |payloads| {
+                EventKind::ToolCompleted {
+                    tool: result.name.to_string(),
+                    elapsed_ms: milliseconds(result.elapsed),
+                    stages_ms: watch.times(),
+                    enforced: result.enforced.clone(),
+                    redacted: redacted(&result),
+                    artifacts: result.artifacts.clone(),
+                    result: payloads.included(|| outcome(&result)),
+                }
+            });
         }
         result
     }
 
+    /// Writes that a rule matched.
+    pub(super) fn record_rule(&self, tool: &str, subject: &str, found: &Match<'_>) {
+        self.record(|| EventKind::RuleDecided {
+            tool: tool.to_owned(),
+            subject: subject.to_owned(),
+            action: found.rule.action,
+            rule: found.rule.words.clone(),
+            at: found.rule.place.as_ref().map(ToString::to_string),
+        });
+    }
+
     /// Writes an event that a script raised, up to the limit.
-    pub(super) fn record_raised(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
+    pub(super) fn record_raised(&self, kind: impl FnOnce() -> EventKind) {
         if self.0.raised.fetch_add(1, Ordering::Relaxed) < MAX_RAISED {
-            self.record(name, fields);
+            self.record(kind);
         }
     }
 
     /// Writes how many events of scripts were dropped, if any.
     fn record_dropped(&self) {
-        let dropped = self
-            .0
-            .raised
-            .load(Ordering::Relaxed)
-            .saturating_sub(MAX_RAISED);
-        if dropped == 0 {
-            return;
-        }
-        self.record("log", || {
+        let raised = self.0.raised.load(Ordering::Relaxed);
+        let dropped = raised.saturating_sub(MAX_RAISED);
+        if dropped > 0 {
             let message = format!(
                 "{dropped} more events of scripts were not recorded; a call may raise {MAX_RAISED}"
             );
-            fields([
-                ("level", "warn".into()),
-                ("message", message.into()),
-                ("fields", json!({"dropped": dropped})),
-                ("source", "harness".into()),
-            ])
-        });
+            self.record(|| EventKind::warning(message, json!({"dropped": dropped})));
+        }
     }
 
     /// Writes a custom event, and queues it for its hooks.
@@ -159,8 +162,10 @@ impl Context {
         };
         self.pass().string(&mut name);
         name.truncate(name.floor_char_boundary(MOST_NAME));
-        self.record_raised(&name, || {
-            object(json!({"payload": payload, "source": source}))
+        self.record_raised(|| EventKind::Custom {
+            event: name.clone(),
+            payload: payload.clone(),
+            source: source.to_owned(),
         });
         if self.0.raised.load(Ordering::Relaxed) <= MAX_RAISED && self.view().has_hooks(&name) {
             self.queue(name, payload.clone());
@@ -185,7 +190,20 @@ impl Context {
 
     /// Writes that an artifact was stored.
     pub(super) fn record_stored(&self, artifact: &ArtifactRef) {
-        self.record_own("artifact.stored", || object(artifact.to_json()));
+        if self.is_read() {
+            let ArtifactRef {
+                id,
+                media_type,
+                bytes,
+                digest,
+            } = artifact.clone();
+            self.write(&EventKind::ArtifactStored {
+                id,
+                media_type,
+                bytes,
+                digest,
+            });
+        }
     }
 
     /// Whether a listener or the record receives events.
@@ -193,22 +211,15 @@ impl Context {
         !self.listeners().is_empty() || self.recorder().is_some()
     }
 
+    /// A watch for the call, which measures only if something listens.
+    pub(super) fn stopwatch(&self) -> Stopwatch {
+        Stopwatch::new(self.is_read().then(|| self.started().into_std()))
+    }
+
     /// The record; a dry run has none.
     fn recorder(&self) -> Option<&Arc<dyn Record>> {
         let record = self.0.shared.record.as_ref();
         record.filter(|_| !self.is_rehearsed())
-    }
-
-    /// Appends an event to the record before any listener hears it. The first failure is kept: it
-    /// refuses a call with effects.
-    fn append(&self, event: &EventRef<'_>) {
-        if let Some(record) = self.recorder() {
-            let appended = caught(|| record.append(&event.to_event()));
-            let panicked = || Err(StoreError("the record panicked".to_owned()));
-            if let Err(error) = appended.unwrap_or_else(panicked) {
-                let _ = self.0.unrecorded.set(error);
-            }
-        }
     }
 
     /// Refuses a call with effects if the record could not store one of its events. Every effect
@@ -255,38 +266,64 @@ impl Context {
         }
     }
 
-    /// Writes an event if anything listens. Its fields are redacted and long ones shortened.
-    pub(crate) fn record(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
-        self.record_own(name, || {
-            let mut fields = fields();
-            self.pass().object(&mut fields);
-            short(&mut fields);
-            fields
-        });
-    }
-
-    /// Writes an event whose fields come from the harness or are already redacted.
-    fn record_own(&self, name: &str, fields: impl Fn() -> Map<String, Value>) {
+    /// Writes an event if anything listens. What it quotes is redacted and shortened.
+    pub(super) fn record(&self, kind: impl FnOnce() -> EventKind) {
         if !self.is_read() {
             return;
         }
-        let event = EventRef::new(
-            name,
-            &self.0.call.session_id,
-            Some(&self.0.call.id),
-            &fields,
-        );
-        self.unless_ended(name, || {
-            self.append(&event);
-            self.listeners()
-                .iter()
-                .for_each(|listener| listener.take(&event, self.ends().at))
+        let mut kind = kind();
+        let mut pass = self.pass();
+        kind.visit(&mut |field, quoted| match quoted {
+            Quoted::Text(text) if pass.names(field) && !text.is_empty() => MARK.clone_into(text),
+            Quoted::Text(text) => {
+                pass.string(text);
+                cut(text, MOST_FIELD, None);
+            }
+            Quoted::Json(value) if pass.names(field) => *value = MARK.into(),
+            Quoted::Json(value) => {
+                pass.value(value);
+                shorten(value);
+            }
         });
+        self.write(&kind);
+    }
+
+    /// Writes an event that quotes nothing, or nothing that is not redacted yet.
+    fn write(&self, kind: &EventKind) {
+        self.unless_ended(kind.name(), |sequence| {
+            let event = EventRef::made(kind, self.origin(), sequence);
+            self.deliver(&event, || &event);
+        });
+    }
+
+    /// Writes an event that every call has. It is worked out only if a listener asks, quotes
+    /// nothing that is not redacted yet, and has payloads for listeners that want them.
+    fn record_lazily(&self, name: EventName, kind: impl Fn(Payloads) -> EventKind) {
+        if !self.is_read() {
+            return;
+        }
+        let (plain, whole) = (|| kind(Payloads::LeftOut), || kind(Payloads::Included));
+        self.unless_ended(name, |sequence| {
+            let event = EventRef::lazy(name, self.origin(), sequence, &plain);
+            let with_payload =
+                LazyCell::new(|| EventRef::lazy(name, self.origin(), sequence, &whole));
+            self.deliver(&event, || &with_payload);
+        });
+    }
+
+    fn origin(&self) -> EventOrigin<'_> {
+        let call = &self.0.call;
+        EventOrigin {
+            session_id: &call.session_id,
+            run_id: &call.run_id,
+            turn_id: call.turn_id(),
+            call_id: Some(&call.id),
+        }
     }
 
     /// Writes an event unless the call's last event is written. Later events, from a tool that was
     /// left behind, are only counted.
-    fn unless_ended(&self, name: &str, write: impl FnOnce()) {
+    fn unless_ended(&self, name: EventName, write: impl FnOnce(u64)) {
         // The only handle on a call needs no lock.
         let _turn = (Arc::strong_count(&self.0) > 1).then(|| {
             self.0
@@ -298,98 +335,84 @@ impl Context {
             self.0.shared.in_flight.late.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        self.0.has_ended.store(is_end(name), Ordering::Relaxed);
-        write();
+        self.0.has_ended.store(name.is_end(), Ordering::Relaxed);
+        // A dry run leaves no trace, not even a gap in the numbers.
+        write(match self.is_rehearsed() {
+            true => 0,
+            false => self.shared().sessions.next_event(),
+        });
     }
 
-    /// The same, with additional fields for listeners that ask for payloads.
-    fn record_with(
-        &self,
-        name: &str,
-        payload: impl Fn() -> Map<String, Value>,
-        fields: impl Fn() -> Map<String, Value>,
-    ) {
-        if !self.is_read() {
-            return;
+    /// Delivers an event of the call. The first failure of the record is kept: it refuses a call
+    /// with effects.
+    fn deliver<'e>(&self, event: &EventRef<'_>, with_payload: impl Fn() -> &'e EventRef<'e>) {
+        let (record, listeners) = (self.recorder(), self.listeners());
+        let delivered = deliver(record, listeners, event, with_payload, self.ends().at);
+        if let Err(error) = delivered {
+            let _ = self.0.unrecorded.set(error);
         }
-        let whole = || {
-            let mut fields = fields();
-            fields.extend(payload());
-            fields
-        };
-        let event = EventRef::new(
-            name,
-            &self.0.call.session_id,
-            Some(&self.0.call.id),
-            &fields,
-        );
-        let with_payload =
-            EventRef::new(name, &self.0.call.session_id, Some(&self.0.call.id), &whole);
-        let until = self.ends().at;
-        self.unless_ended(name, || {
-            self.append(&event);
-            for listener in self.listeners() {
-                match listener.payloads() {
-                    Payloads::LeftOut => listener.take(&event, until),
-                    Payloads::Included => listener.take(&with_payload, until),
-                }
-            }
-        });
     }
 }
 
-fn failure_fields(result: &ToolResult, watch: &Stopwatch) -> Map<String, Value> {
-    let (code, class) = result
-        .error
-        .as_ref()
-        .map_or((Code::Failed, Class::Repairable), |error| {
-            (error.code, error.class)
-        });
-    let mut fields = fields([
-        ("tool", result.name.as_str().into()),
-        ("code", code.text().into()),
-        ("class", class.text().into()),
-        ("elapsed_ms", milliseconds(result.elapsed)),
-        ("stages_ms", watch.to_json()),
-    ]);
-    add_counts(&mut fields, result);
-    fields
+/// Appends an event to the record, then tells the listeners. The record gets no payloads.
+pub(crate) fn deliver<'e>(
+    record: Option<&Arc<dyn Record>>,
+    listeners: &[Listener],
+    event: &EventRef<'_>,
+    with_payload: impl Fn() -> &'e EventRef<'e>,
+    until: Instant,
+) -> Result<(), StoreError> {
+    let appended = record.map_or(Ok(()), |record| {
+        let panicked = || Err(StoreError("the record panicked".to_owned()));
+        let head = caught(|| record.append(&event.to_event())).unwrap_or_else(panicked);
+        head.map(drop)
+    });
+    for listener in listeners {
+        match listener.payloads() {
+            Payloads::LeftOut => listener.take(event, until),
+            Payloads::Included => listener.take(with_payload(), until),
+        }
+    }
+    appended
+}
+
+/// Replaces a value that is too long for an event. Nothing is stored, because an event is never the
+/// only copy.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) => drop(cut(text, MOST_FIELD, None)),
+        Value::Array(_) | Value::Object(_) => {
+            let bytes = encoded_len(value);
+            if bytes > MOST_FIELD {
+                *value = json!({"left_out": {"bytes": bytes}});
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The code and the class of a failure.
+fn kind_of(result: &ToolResult) -> (Code, Class) {
+    let error = result.error.as_ref();
+    error.map_or((Code::Failed, Class::Repairable), |error| {
+        (error.code, error.class)
+    })
 }
 
 /// The message of an error. It may quote arguments and results.
-fn said(result: &ToolResult) -> Value {
-    result
-        .error
-        .as_ref()
-        .map_or(Value::Null, |error| error.message.as_str().into())
+fn message(result: &ToolResult) -> Option<String> {
+    result.error.as_ref().map(|error| error.message.clone())
 }
 
 /// The content and the value of a result.
-fn outcome(result: &ToolResult) -> Map<String, Value> {
+fn outcome(result: &ToolResult) -> Value {
     let content: Vec<Value> = result.content.iter().map(ContentBlock::to_json).collect();
-    fields([("result", json!({"content": content, "value": result.value}))])
+    json!({"content": content, "value": result.value})
 }
 
-/// Adds the number of redactions and the handles of stored artifacts.
-fn add_counts(fields: &mut Map<String, Value>, result: &ToolResult) {
-    if let Some(count) = result.metadata.get("redacted") {
-        fields.insert("redacted".into(), count.clone());
-    }
-    if !result.artifacts.is_empty() {
-        let handle = |artifact: &ArtifactRef| json!({"id": artifact.id, "digest": artifact.digest});
-        fields.insert(
-            "artifacts".into(),
-            result.artifacts.iter().map(handle).collect(),
-        );
-    }
-}
-
-/// The fields of an event that every call writes; cheaper than `json!`.
-fn fields<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
-    fields
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+/// How many secrets were redacted from a result.
+fn redacted(result: &ToolResult) -> Option<u64> {
+    result.metadata.get("redacted")?.as_u64()
 }
 
 /// The entries of a `json!` object.

@@ -1,7 +1,7 @@
 //! The parts of an engine, and one version of its project.
 
-use super::execute::Secrets;
 use super::in_flight::InFlight;
+use super::secrets::Secrets;
 use crate::artifact::{Authority, Extent};
 use crate::call::DEFAULT_MODE;
 use crate::event::Listener;
@@ -16,7 +16,6 @@ use crate::store::blob::{BlobStore, MemoryBlobs, SessionBlobs};
 use crate::store::{Metrics, Record, Sessions};
 use crate::view::View;
 use crate::worker::Workers;
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -27,7 +26,7 @@ use tool_harness_sandbox::file::Jail;
 /// Reads the environment variables that the project lists for `env`; the library itself never reads
 /// the environment. If a variable may not be read, the error says who can change that: a project
 /// cannot give itself the environment.
-pub type Environment = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync>;
+pub(crate) type Environment = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync>;
 
 /// The workspace of an engine without one. It does not exist, so no file in it can be opened.
 const NOWHERE: &str = "/nonexistent";
@@ -69,9 +68,8 @@ pub(crate) struct EngineBase {
 pub(crate) struct Shared {
     pub(crate) base: EngineBase,
     pub(crate) catalogue: Arc<Catalogue>,
-    /// The view of each mode.
-    views: HashMap<String, Arc<View>>,
-    default_view: Arc<View>,
+    /// The view of each mode; that of the default mode comes first.
+    views: Vec<Arc<View>>,
     pub(crate) redactor: Redactor,
 }
 
@@ -105,11 +103,9 @@ impl Shared {
                 &base.workers.scripts,
             ))
         };
-        let default_view = view(DEFAULT_MODE);
         Self {
             redactor: Redactor::new(Arc::clone(&base.values), catalogue.redaction()),
-            views: HashMap::from([(DEFAULT_MODE.to_owned(), Arc::clone(&default_view))]),
-            default_view,
+            views: vec![view(DEFAULT_MODE)],
             catalogue,
             base,
         }
@@ -131,28 +127,36 @@ impl Shared {
     }
 
     /// The view of a mode; absent if the project has no such mode.
-    pub(crate) fn view(&self, mode: &str) -> Option<&Arc<View>> {
-        if mode == DEFAULT_MODE {
-            return Some(&self.default_view);
-        }
-        self.views.get(mode)
+    pub(crate) fn view(&self, mode: &str) -> Option<&View> {
+        Some(&self.views[self.position(mode)?])
     }
 
-    /// The view of a mode, or the default view if the mode is unknown. Admission refuses the call
-    /// later.
-    pub(crate) fn view_or_default(&self, mode: &str) -> &Arc<View> {
-        self.view(mode).unwrap_or(&self.default_view)
+    fn position(&self, mode: &str) -> Option<usize> {
+        self.views.iter().position(|view| view.mode == mode)
+    }
+
+    /// The position of a mode's view, or of the default view if the mode is unknown. Admission
+    /// refuses the call later.
+    pub(super) fn position_or_default(&self, mode: &str) -> usize {
+        self.position(mode).unwrap_or(0)
+    }
+
+    /// The view at a position.
+    pub(super) fn view_at(&self, position: usize) -> &View {
+        &self.views[position]
+    }
+
+    /// The view of a mode, or the default view if the mode is unknown.
+    pub(crate) fn view_or_default(&self, mode: &str) -> &View {
+        self.view_at(self.position_or_default(mode))
     }
 
     /// Returns the catalogue, if nothing else of this version is in use.
     pub(crate) fn into_catalogue(self) -> Option<Catalogue> {
         let Self {
-            catalogue,
-            views,
-            default_view,
-            ..
+            catalogue, views, ..
         } = self;
-        drop((views, default_view));
+        drop(views);
         Arc::into_inner(catalogue)
     }
 

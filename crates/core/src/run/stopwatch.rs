@@ -1,10 +1,8 @@
 //! Measures each stage of one call, for its last event.
 
-use super::context::Context;
 use crate::result::ToolResult;
-use crate::stage::Stage;
-use serde_json::{Map, Value};
-use std::time::{Duration, Instant};
+use crate::stage::{Stage, StageTimes};
+use std::time::Instant;
 
 /// Reads the clock only if something listens.
 pub(super) struct Stopwatch {
@@ -13,9 +11,10 @@ pub(super) struct Stopwatch {
 }
 
 impl Stopwatch {
-    pub(super) fn start(ctx: &Context) -> Self {
+    /// A watch for a call that started then; without a time it measures nothing.
+    pub(super) fn new(started: Option<Instant>) -> Self {
         Self {
-            started: ctx.is_read().then(|| ctx.started().into_std()),
+            started,
             ended: [None; Stage::ALL.len()],
         }
     }
@@ -32,17 +31,16 @@ impl Stopwatch {
         self.ended[Stage::Finish as usize] = self.started.map(|started| started + result.elapsed);
     }
 
-    /// Milliseconds by stage, rounded to the nanosecond.
-    pub(super) fn to_json(&self) -> Value {
-        let milliseconds = |time: Duration| (time.as_secs_f64() * 1e9).round() / 1e6;
+    /// How long each stage took.
+    pub(super) fn times(&self) -> StageTimes {
+        let mut times = StageTimes::default();
         let mut last = self.started;
-        let taken = Stage::ALL
-            .iter()
-            .zip(self.ended)
-            .filter_map(|(stage, ended)| {
-                let time = ended? - last.replace(ended?)?;
-                Some((stage.word().to_owned(), Value::from(milliseconds(time))))
-            });
-        taken.collect::<Map<_, _>>().into()
+        for (stage, ended) in Stage::ALL.into_iter().zip(self.ended) {
+            if let (Some(ended), Some(begun)) = (ended, last) {
+                times.set(stage, ended - begun);
+                last = Some(ended);
+            }
+        }
+        times
     }
 }

@@ -132,7 +132,7 @@ impl<'a> Walk<'a> {
             if format == Some(FLOAT) && !number.as_f64().is_some_and(|number| number.abs() <= most)
             {
                 self.refuse(format!(
-                    "it is no {FLOAT}: at least -{most:e}, at most {most:e}"
+                    "it is not a {FLOAT}: at least -{most:e}, at most {most:e}"
                 ));
             }
             return;
@@ -150,7 +150,7 @@ impl<'a> Walk<'a> {
                 .is_some_and(|number| (least..=most).contains(&number))
         {
             self.refuse(format!(
-                "it is no {format}: at least {least}, at most {most}"
+                "it does not fit {format}: at least {least}, at most {most}"
             ));
         }
     }

@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 /// events here before anything depends on them; sinks only listen.
 pub trait Record: Send + Sync {
     /// Appends an event, and says where the record stands then. An error refuses a call with
-    /// effects before its body runs.
+    /// effects before its body runs. The events of one call come in their order; those of calls
+    /// that run at once may come out of the order of their numbers.
     fn append(&self, event: &Event) -> Result<Head, StoreError>;
 }
 

@@ -7,6 +7,7 @@ use foldhash::quality::RandomState;
 use foldhash::{HashMap, HashMapExt, HashSet};
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many unused sessions are kept; the least recently used goes first.
@@ -21,12 +22,19 @@ const MAX_CALL_IDS: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
     inner: Mutex<Recent<Session>>,
+    events: AtomicU64,
 }
 
 impl Sessions {
     /// The session with that id, created if new.
     pub(crate) fn get(&self, id: &str) -> Arc<Session> {
         lock(&self.inner).get(id, MAX_SESSIONS)
+    }
+
+    /// The number of the next event, from 1. Sessions share the count, because one that is forgotten
+    /// and comes back must not repeat a number.
+    pub(crate) fn next_event(&self) -> u64 {
+        self.events.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 
@@ -273,7 +281,7 @@ mod tests {
         (0..2 * MAX_SESSIONS).for_each(|index| drop(sessions.get(&format!("later {index}"))));
         assert!(
             lock(&sessions.inner).map.len() <= MAX_SESSIONS,
-            "what nobody holds any more goes"
+            "an unused session goes"
         );
     }
 

@@ -20,15 +20,15 @@ impl Default for Budget {
 
 impl Budget {
     /// The context of most models today.
-    pub const DEFAULT: u64 = 200_000;
+    pub(crate) const DEFAULT: u64 = 200_000;
     /// A smaller number is a mistake.
-    pub const LEAST: u64 = 1000;
-    /// One text may take this fraction (one part in so many) of the context.
+    pub(crate) const LEAST: u64 = 1000;
+    /// One text may take one part in this many of the context.
     const PARTS: u64 = 50;
 
     /// The most tokens of one description or one schema.
     #[must_use]
-    pub fn of_one_text(self) -> usize {
+    pub(crate) fn of_one_text(self) -> usize {
         usize::try_from(self.context_tokens / Self::PARTS).unwrap_or(usize::MAX)
     }
 }

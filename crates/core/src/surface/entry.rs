@@ -1,6 +1,8 @@
 //! One tool of a surface.
 
-use crate::artifact::tool::{Annotations, Claim, DeclaredEffects};
+use super::rule::Check;
+use crate::artifact::tool::{Annotations, DeclaredBounds, DeclaredEffects};
+use crate::diagnostic::{Diagnostic, Rule};
 use crate::effect::{Effects, Level};
 use crate::span::Place;
 use serde_json::Value;
@@ -12,7 +14,7 @@ pub struct Entry<'a> {
     /// Its name.
     pub name: Cow<'a, str>,
     /// Other names under which models may know it.
-    pub other_names: Vec<Cow<'a, str>>,
+    pub(crate) other_names: Vec<Cow<'a, str>>,
     /// Whether a model is told about it.
     pub status: ToolStatus,
     /// What a model reads; absent without a description.
@@ -20,7 +22,7 @@ pub struct Entry<'a> {
     /// The schema of its arguments; absent if none is declared.
     pub schema: Option<Cow<'a, Value>>,
     /// Whether its author or its script says what it does.
-    pub annotated: AnnotationSource,
+    pub(crate) annotated: AnnotationSource,
     /// The annotations that were written.
     pub annotations: Cow<'a, Annotations>,
     /// Its effects, if known.
@@ -50,14 +52,14 @@ pub enum ToolStatus {
 
 /// Who says what a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnnotationSource {
+pub(crate) enum AnnotationSource {
     /// Its author.
     Written,
     /// Its author does, in an unknown word, which was reported.
     Unreadable,
     /// Its script.
     Inferred,
-    /// No one.
+    /// Neither of them.
     Missing,
 }
 
@@ -75,7 +77,7 @@ pub enum Executor {
 impl Entry<'_> {
     /// Whether a model is told about it.
     #[must_use]
-    pub fn is_active(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         self.status == ToolStatus::Active
     }
 
@@ -97,12 +99,29 @@ impl Entry<'_> {
 
     /// The place of a field, or of the name.
     #[must_use]
-    pub fn place_of(&self, field: &str) -> Option<Place> {
+    pub(crate) fn place_of(&self, field: &str) -> Option<Place> {
         self.fields
             .iter()
             .find(|(known, _)| *known == field)
             .map(|(_, place)| place.clone())
             .or_else(|| self.place.clone())
+    }
+
+    /// A finding about this tool, at its name.
+    pub(super) fn finding(&self, rule: &Rule<Check>, message: impl Into<String>) -> Diagnostic {
+        rule.finding(message)
+            .at_any(self.place.clone())
+            .tool(&*self.name)
+    }
+
+    /// The same, at one of its fields.
+    pub(super) fn finding_at(
+        &self,
+        field: &str,
+        rule: &Rule<Check>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        self.finding(rule, message).at_any(self.place_of(field))
     }
 
     /// The names and schemas of its arguments.
@@ -129,7 +148,7 @@ impl Entry<'_> {
 
     /// Whether schema or annotations know an argument of that name.
     #[must_use]
-    pub fn knows_argument(&self, key: &str) -> bool {
+    pub(crate) fn knows_argument(&self, key: &str) -> bool {
         let said = &self.annotations;
         let declared = said
             .path_params
@@ -146,7 +165,7 @@ impl Entry<'_> {
 
     /// Whether the schema accepts arguments beyond its own properties.
     #[must_use]
-    pub fn takes_others(&self) -> bool {
+    pub(crate) fn takes_others(&self) -> bool {
         let elsewhere = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
         self.schema.as_deref().is_some_and(|schema| {
             let more = schema
@@ -164,27 +183,24 @@ impl Entry<'_> {
 
     /// Whether the schema has a property of that name.
     #[must_use]
-    pub fn has_parameter(&self, key: &str) -> bool {
+    pub(crate) fn has_parameter(&self, key: &str) -> bool {
         self.parameter(key).is_some()
     }
 
     /// Whether a call can have an argument of that name, as far as the schema says.
     #[must_use]
-    pub fn may_have(&self, key: &str) -> bool {
+    pub(crate) fn may_have(&self, key: &str) -> bool {
         self.has_parameter(key) || self.takes_others() || self.parameters().next().is_none()
     }
 }
 
 /// The effects that all spellings together declare; `None` if they do not say enough.
 pub(crate) fn stated(declared: &[DeclaredEffects]) -> Option<Effects> {
-    let (mut exactly, mut at_least, mut without) = (None, Effects::NONE, Effects::NONE);
-    for spelling in declared {
-        match spelling.claim {
-            Claim::Exactly(set) => exactly = Some(exactly.unwrap_or(Effects::NONE) | set),
-            Claim::AtLeast(set) => at_least |= set,
-            Claim::Without(set) => without |= set,
-        }
-    }
+    let DeclaredBounds {
+        exactly,
+        at_least,
+        without,
+    } = DeclaredBounds::of(declared);
     let changes = Effects::WRITE | Effects::EXEC | Effects::NET_WRITE;
     let said = match exactly {
         Some(exactly) => exactly | at_least,

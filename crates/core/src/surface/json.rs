@@ -41,16 +41,13 @@ pub(super) fn parse(text: &str) -> Result<Document, JsonError> {
         duplicates: Vec::new(),
     };
     let root = tree.value().ok_or_else(|| {
-        let deep = tree.depth > MAX_DEPTH;
-        let message = if deep {
+        let message = if tree.depth > MAX_DEPTH {
             format!("lists and maps are nested more than {MAX_DEPTH} deep")
         } else {
             "a value was expected".to_owned()
         };
-        JsonError {
-            message,
-            at: tree.at,
-        }
+        let at = tree.at;
+        JsonError { message, at }
     })?;
     Ok(Document {
         root,
@@ -219,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_says_where() {
+    fn a_text_that_is_not_json_is_refused_with_its_place() {
         assert_eq!(parse("{\n  \"a\": }").expect_err("no JSON").at, 9);
         assert!(
             parse("").is_err() && parse("{} {}").is_err() && parse(&"[".repeat(100_000)).is_err()
@@ -227,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deeply_is_refused_and_overflows_nothing() {
+    fn a_text_that_nests_too_deep_is_refused_without_an_overflow() {
         let nested = |open: &str, depth: usize, close: &str| {
             format!("{}1{}", open.repeat(depth), close.repeat(depth))
         };

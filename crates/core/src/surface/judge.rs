@@ -1,9 +1,10 @@
 //! What a surface rule checks, and where it records its findings.
 
 use super::mention::{AliasUse, DeclaredNames, NameUse, ScannedText, scan};
+use super::rule::Check;
 use super::{Constraint, Entry, Pattern, PolicyOrigin, Role, Surface, Text, ToolSearch};
 use crate::artifact::problem::quoted;
-use crate::diagnostic::{Diagnostic, one_line};
+use crate::diagnostic::{Diagnostic, Rule, one_line};
 use crate::nearest::nearest;
 use crate::span::{Place, Span};
 use std::borrow::Cow;
@@ -19,36 +20,27 @@ pub struct Subject<'a> {
     /// What the texts say.
     pub mentions: Mentions<'a>,
     /// The tools whose every call is denied.
-    denied: DeniedNames<'a>,
+    denied: NamePatterns<'a>,
     /// How many suggestions were made.
     suggestions: Cell<u32>,
 }
 
-/// The approval patterns that deny: names in a set, and globs to try one by one.
-#[derive(Default)]
-struct DeniedNames<'a> {
-    names: HashSet<&'a str>,
-    globs: Vec<&'a Pattern>,
+/// Patterns over names: exact ones in a set, and globs to try one by one.
+pub(super) struct NamePatterns<'p> {
+    names: HashSet<&'p str>,
+    globs: Vec<&'p Pattern>,
 }
 
-impl<'a> DeniedNames<'a> {
-    fn of(surface: &'a Surface<'a>) -> Self {
-        let mut denied = Self::default();
-        for approval in surface
-            .approval
-            .iter()
-            .filter(|approval| approval.decision == Some("deny"))
-        {
-            if approval.pattern.is_exact() {
-                denied.names.insert(approval.pattern.text());
-            } else {
-                denied.globs.push(&approval.pattern);
-            }
+impl<'p> NamePatterns<'p> {
+    pub(super) fn new(patterns: impl Iterator<Item = &'p Pattern>) -> Self {
+        let (names, globs): (Vec<_>, Vec<_>) = patterns.partition(|pattern| pattern.is_exact());
+        Self {
+            names: names.into_iter().map(Pattern::text).collect(),
+            globs,
         }
-        denied
     }
 
-    fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.names.contains(name) || self.globs.iter().any(|glob| glob.is_match(name))
     }
 }
@@ -68,9 +60,9 @@ pub struct Mentions<'a> {
     /// Fences that are never closed.
     pub fences: Vec<Option<Place>>,
     /// Markers that do not work, and why.
-    pub odd_markers: Vec<(Option<Place>, String)>,
+    pub(crate) odd_markers: Vec<(Option<Place>, String)>,
     /// Markers that silence nothing.
-    pub unused_markers: Vec<Option<Place>>,
+    pub(crate) unused_markers: Vec<Option<Place>>,
 }
 
 /// A name that texts mention, once or more.
@@ -83,17 +75,39 @@ pub struct Mention<'a> {
     pub places: Vec<Place>,
 }
 
+impl Mention<'_> {
+    /// A finding about the texts that use this tool, which `is` like this.
+    pub(super) fn finding(&self, rule: &Rule<Check>, is: &str) -> Diagnostic {
+        rule.finding(format!("the text uses tool \"{}\", which {is}", self.name))
+            .at_any(self.places.iter().cloned())
+            .tool(&*self.name)
+            .field("prompt")
+    }
+}
+
+/// The tools that these mentions are of, by name.
+pub(super) fn tool_names<'m>(mentions: &'m [Mention<'_>]) -> HashSet<&'m str> {
+    mentions
+        .iter()
+        .filter_map(|said| Some(&*said.tool?.name))
+        .collect()
+}
+
 impl<'a> Subject<'a> {
     pub(super) fn new(surface: &'a Surface<'a>) -> Self {
         let mut active = HashMap::new();
         for entry in surface.tools.iter().filter(|entry| entry.is_active()) {
             active.entry(&*entry.name).or_insert(entry);
         }
+        let denied = surface
+            .approval
+            .iter()
+            .filter(|approval| approval.decision == Some("deny"));
         Self {
             surface,
             active,
             mentions: Mentions::of(surface),
-            denied: DeniedNames::of(surface),
+            denied: NamePatterns::new(denied.map(|approval| &approval.pattern)),
             suggestions: Cell::new(0),
         }
     }
@@ -110,7 +124,7 @@ impl<'a> Subject<'a> {
     /// "Did you mean": the closest of these. Comparing is slow, so only the first findings get a
     /// suggestion; with many findings the mistake is another one.
     #[must_use]
-    pub fn closest<'k>(
+    pub(crate) fn closest<'k>(
         &self,
         name: &str,
         known: impl IntoIterator<Item = &'k str>,
@@ -128,18 +142,18 @@ impl<'a> Subject<'a> {
     /// Whether a model can ever get a result from this tool: not if it is deferred while tool
     /// search is off, or if its every call is denied.
     #[must_use]
-    pub fn is_usable(&self, entry: &Entry<'_>) -> bool {
+    pub(crate) fn is_usable(&self, entry: &Entry<'_>) -> bool {
         let hidden = entry.deferred && self.surface.tool_search == ToolSearch::Off;
         entry.is_active() && !hidden && !self.denied.has(&entry.name)
     }
 
     /// The active tools, in order.
-    pub fn active_tools(&self) -> impl Iterator<Item = &'a Entry<'a>> {
+    pub(crate) fn active_tools(&self) -> impl Iterator<Item = &'a Entry<'a>> {
         self.surface.tools.iter().filter(|entry| entry.is_active())
     }
 
     /// The constraints on arguments that were written for these tools.
-    pub fn constraints(&self) -> impl Iterator<Item = &'a Constraint> {
+    pub(crate) fn constraints(&self) -> impl Iterator<Item = &'a Constraint> {
         self.surface
             .policies
             .iter()
@@ -148,7 +162,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The active tools that a pattern matches.
-    pub fn matching(&self, pattern: &Pattern) -> Vec<&'a Entry<'a>> {
+    pub(crate) fn matching(&self, pattern: &Pattern) -> Vec<&'a Entry<'a>> {
         if pattern.is_exact() {
             return self
                 .active
@@ -163,7 +177,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether a pattern matches any active tool.
-    pub fn matches_any(&self, pattern: &Pattern) -> bool {
+    pub(crate) fn matches_any(&self, pattern: &Pattern) -> bool {
         if pattern.is_exact() {
             return self.active.contains_key(pattern.text());
         }

@@ -15,15 +15,17 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub use crate::pattern::{Pattern, Separator};
+pub(crate) use crate::pattern::{Pattern, Separator};
 pub use budget::Budget;
+pub use entry::Entry;
 pub(crate) use entry::stated;
-pub use entry::{AnnotationSource, Entry, Executor, ToolStatus};
+pub(crate) use entry::{AnnotationSource, Executor, ToolStatus};
 pub use judge::{Findings, Subject};
-pub use mention::Fences;
+pub(crate) use mention::Fences;
 pub use read::{read, read_text};
 pub use report::Report;
-pub use text::{Role, Text, TextOrigin};
+pub use text::Text;
+pub(crate) use text::{Role, TextOrigin};
 pub(crate) use words::{SchemaText, words};
 
 use crate::artifact::root::{Capabilities, Ceiling};
@@ -36,13 +38,13 @@ pub struct Surface<'a> {
     /// Every declared tool, active or not.
     pub tools: Vec<Entry<'a>>,
     /// The policies of the project and of the layers above it; the strictest counts.
-    pub policies: Vec<Policy>,
+    pub(crate) policies: Vec<Policy>,
     /// The patterns of the approval policy.
     pub approval: Vec<ApprovalPattern>,
     /// The tools that a policy annotates, by their names.
-    pub annotated: Vec<(String, Option<Place>)>,
+    pub(crate) annotated: Vec<(String, Option<Place>)>,
     /// The limit on paths that may be written.
-    pub write_paths: Option<Located<Vec<String>>>,
+    pub(crate) write_paths: Option<Located<Vec<String>>>,
     /// What a model reads.
     pub texts: Vec<Text<'a>>,
     /// Whether deferred tools can be found.
@@ -78,7 +80,7 @@ pub struct Policy {
     /// The capabilities tools may use; absent: all.
     pub capabilities: Option<Located<Capabilities>>,
     /// The values that arguments may have.
-    pub constraints: Vec<Constraint>,
+    pub(crate) constraints: Vec<Constraint>,
 }
 
 /// Whether a policy is about these tools, or about all tools of a person or a machine.
@@ -93,7 +95,7 @@ pub enum PolicyOrigin {
 
 /// One entry of `tool_arg_constraints`.
 #[derive(Clone, Debug)]
-pub struct Constraint {
+pub(crate) struct Constraint {
     /// The tools it is about.
     pub tool: Pattern,
     /// The argument; absent: every declared path.

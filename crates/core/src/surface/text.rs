@@ -89,10 +89,8 @@ impl Text<'_> {
     pub fn place(&self, span: Span) -> Option<Place> {
         let value = match &self.origin {
             TextOrigin::File(source, start) => {
-                return Some(Place::new(
-                    source,
-                    Span::new(start + span.start, start + span.end),
-                ));
+                let span = Span::new(start + span.start, start + span.end);
+                return Some(Place::new(source, span));
             }
             TextOrigin::Escaped(source, steps) => {
                 let file = |at: usize| {
@@ -103,10 +101,8 @@ impl Text<'_> {
                         .get(step)
                         .map_or(at, |(words, file)| file + (at - words))
                 };
-                return Some(Place::new(
-                    source,
-                    Span::new(file(span.start), file(span.end)),
-                ));
+                let span = Span::new(file(span.start), file(span.end));
+                return Some(Place::new(source, span));
             }
             TextOrigin::Value(place) => place.clone(),
             TextOrigin::Schema(tool, path) => schema_place(tool, path),
@@ -134,24 +130,15 @@ impl Text<'_> {
                 .nth(words.matches(part).count().checked_sub(1)?)
                 .map(|(at, _)| at)
         };
-        let Some(at) = raw
-            .find(words)
-            .map(|at| at + span.start)
-            .or_else(|| {
-                if raw.len() <= MOST_COUNTED {
-                    counted()
-                } else {
-                    None
-                }
-            })
-            .filter(|_| !part.is_empty())
-        else {
-            return value;
-        };
-        Place::new(
-            &value.source,
-            Span::new(value.span.start + at, value.span.start + at + part.len()),
-        )
+        let whole = raw.find(words).map(|at| at + span.start);
+        let is_short = raw.len() <= MOST_COUNTED;
+        match whole.or_else(|| is_short.then(counted).flatten()) {
+            Some(at) if !part.is_empty() => {
+                let start = value.span.start + at;
+                Place::new(&value.source, Span::new(start, start + part.len()))
+            }
+            _ => value,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Finds what a model reads in a schema, at any depth.
 
 use super::Role;
-use crate::artifact::node::{Kind, Node};
+use crate::artifact::node::Node;
 use serde_json::Value;
 
 /// Keywords that hold schemas by name, and those that hold a schema or several.
@@ -58,11 +58,7 @@ impl Tree for Node {
     }
 
     fn words(&self) -> Option<&str> {
-        if let Kind::Text { value, .. } = &self.kind {
-            Some(value)
-        } else {
-            None
-        }
+        self.text()
     }
 }
 
@@ -158,7 +154,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn words_are_found_at_every_depth_and_a_property_is_no_keyword() {
+    fn words_are_found_at_every_depth_and_properties_are_not_keywords() {
         let schema = json!({
             "description": "a",
             "properties": {

@@ -52,7 +52,7 @@ impl ToolOutput {
             .into_iter()
             .flat_map(Map::values);
         let refused = |message: String| {
-            Some(Refusal::new(Code::OutputInvalid, message).help("a person must mend the tool"))
+            Some(Refusal::new(Code::OutputInvalid, message).help("a person must fix the tool"))
         };
         if self.value.iter().chain(&self.refs).chain(maps).any(is_deep) {
             return refused(format!("the result is {}", too_deep()));

@@ -53,7 +53,7 @@ pub enum RegisterError {
     /// A typed tool or closure also declares a schema, which would be ignored: its types are its
     /// schema.
     #[error(
-        "`{tool}` has an {which} schema beside its types, which are its schema; what it says more belongs to the type"
+        "`{tool}` declares an {which} schema, but its types are its schema; put what the schema adds into the type"
     )]
     SchemaBesideTypes {
         /// The tool.
@@ -82,7 +82,7 @@ pub enum RegisterError {
     InjectedUnnamed(String),
     /// An alias has no provider.
     #[error("the alias `{alias}` of `{tool}` is for a provider without a name")]
-    AliasForNobody {
+    AliasWithoutProvider {
         /// The tool.
         tool: String,
         /// The alias.
@@ -97,19 +97,13 @@ pub enum RegisterError {
         provider: String,
     },
     /// A retry policy allows no attempt, not even the first.
-    #[error(
-        "`{0}` may be tried zero times, so that it would never run; 1 means that it is not tried again"
-    )]
+    #[error("`{0}` has zero attempts, so it would never run; 1 means no retry")]
     NoAttempt(String),
     /// A retry policy's multiplier is negative or not a number.
-    #[error(
-        "the waits of `{0}` before it is tried again have no `multiplier` of zero or more; 2 doubles them"
-    )]
+    #[error("the retry `multiplier` of `{0}` must be zero or more; 2 doubles the wait each time")]
     Multiplier(String),
     /// A limit is so low that every call would exceed it.
-    #[error(
-        "`{tool}` has a `{limit}` below {least}, which no call could keep; leave it out where there is to be none"
-    )]
+    #[error("`{limit}` of `{tool}` must be at least {least}; leave it out for no limit")]
     Limit {
         /// The tool.
         tool: String,
@@ -140,7 +134,7 @@ pub enum RegisterError {
     },
     /// The host provides no value for an injected argument.
     #[error(
-        "`{argument}` of `{tool}` is injected by the host as `{name}`, and the host gives nothing of that name"
+        "`{argument}` of `{tool}` is injected by the host as `{name}`, and the host provides no such value"
     )]
     NothingToInject {
         /// The tool.
@@ -161,7 +155,7 @@ pub enum RegisterError {
         known: Vec<String>,
     },
     /// A key uses no argument, so all calls would be the same.
-    #[error("`{0}` has an idempotency key of no argument, so that all its calls would be one")]
+    #[error("the idempotency key of `{0}` names no argument, so all its calls would count as one")]
     KeyEmpty(String),
     /// A redaction entry is invalid and would protect nothing.
     #[error("`{tool}` cannot redact: {problem}")]
@@ -344,7 +338,7 @@ fn judge(spec: &ToolSpec) -> Result<Effects, RegisterError> {
     judge_words(spec)?;
     let input = spec.arguments();
     if !schema::is_of_objects(&input) {
-        let alone = "arguments are an object, and this is no schema of one";
+        let alone = "arguments are an object, and this schema describes something else";
         let is_choice = ["oneOf", "anyOf", "enum"]
             .iter()
             .any(|keyword| input.get(*keyword).is_some());
@@ -440,7 +434,7 @@ fn judge_words(spec: &ToolSpec) -> Result<(), RegisterError> {
         .iter()
         .find(|(provider, _)| provider.trim().is_empty())
     {
-        return Err(RegisterError::AliasForNobody {
+        return Err(RegisterError::AliasWithoutProvider {
             tool: tool(),
             alias: alias.clone(),
         });

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::fmt;
 
 /// The message about a number that JSON cannot express.
-pub(super) const NO_NUMBER: &str = "JSON has no word for infinity, or for what is not a number";
+pub(super) const NO_NUMBER: &str = "JSON cannot represent infinity or NaN";
 
 /// How many levels any stack can drop.
 const FEW_LEVELS: usize = 512;

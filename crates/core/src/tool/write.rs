@@ -27,7 +27,7 @@ pub(super) fn write<Output: Serialize>(output: Output) -> Result<ToolOutput, Too
 fn failed<Output: Serialize>(output: Output, error: &Error) -> ToolError {
     let said = error.to_string();
     let invalid = |message: String| {
-        Refusal::new(Code::OutputInvalid, message).help("a person must mend the tool")
+        Refusal::new(Code::OutputInvalid, message).help("a person must fix the tool")
     };
     let failure = if said == NO_NUMBER {
         let path = no_number(&output).unwrap_or_default();
@@ -37,7 +37,7 @@ fn failed<Output: Serialize>(output: Output, error: &Error) -> ToolError {
             format!(" at {path}")
         };
         let errors = json!([{"path": path, "message": said}]);
-        invalid(format!("the result is no JSON{place}: {said}"))
+        invalid(format!("the result is not JSON{place}: {said}"))
             .detail("errors", errors)
             .into()
     } else if said == too_deep() {

@@ -7,7 +7,7 @@ mod offered;
 mod surface;
 
 pub(crate) use chain::{Chain, Segment};
-pub use offered::Offered;
+pub(crate) use offered::Offered;
 
 use crate::builtin::{self, Scope};
 use crate::digest;

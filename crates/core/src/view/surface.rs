@@ -55,7 +55,7 @@ impl<'a> Surface<'a> {
 
     /// The surface of a loaded project.
     #[must_use]
-    pub fn of_view(view: &'a View) -> Self {
+    pub(crate) fn of_view(view: &'a View) -> Self {
         let catalogue = &view.catalogue;
         let own = |tool: &&Arc<RegisteredTool>| tool.name() != READER || view.is_offered(tool);
         let tools = catalogue.all_tools().filter(own).map(|one| Loaded {

@@ -9,7 +9,7 @@ mod channel;
 mod drive;
 mod pool;
 
-pub(crate) use drive::{Crossing, RequestLimits};
+pub(crate) use drive::{ChainLink, Crossing, ToolLimits};
 pub(crate) use pool::DEFAULT_MEMORY_MB;
 
 use crate::facts::FactsBySource;
@@ -17,13 +17,10 @@ use crate::facts::{Facts, ScriptKind, Unread};
 use crate::refusal::Code;
 use crate::span::Position;
 use channel::{Worker, WorkerLoss};
-use drive::{EndCause, drive};
+use drive::EndCause;
 use pool::{Lease, LeaseError, Pool, Purpose};
-use protocol::{
-    Budget, Failure, FailureKind, Link, Outcome, Request, Response, Verdict, begin_chain, begin_run,
-};
-use script::{Script, Scripts};
-use serde_json::{Map, Value};
+use protocol::{Failure, FailureKind, Request, Response};
+use script::Scripts;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -81,31 +78,6 @@ pub(crate) struct ScriptError {
     pub(crate) position: Option<Position>,
 }
 
-/// A chain without verdicts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ChainFailure {
-    /// The hook that was running, by its position in the chain, if known.
-    pub(crate) link: Option<usize>,
-    /// What happened to it.
-    pub(crate) error: ScriptError,
-}
-
-/// A hook of a chain, as workers need it.
-pub(crate) struct ChainLink<'a> {
-    pub(crate) when: Option<&'a Script>,
-    pub(crate) script: &'a Script,
-    pub(crate) timeout: Duration,
-}
-
-/// The limits of one tool run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ToolLimits {
-    pub(crate) deadline: Instant,
-    pub(crate) cpu_ms: u64,
-    pub(crate) memory_mb: u64,
-    pub(crate) result_bytes: u64,
-}
-
 impl Workers {
     pub(crate) fn new(
         program: Option<WorkerProgram>,
@@ -122,137 +94,6 @@ impl Workers {
     /// Workers in use, and idle ones.
     pub(crate) fn census(&self) -> (usize, usize) {
         (self.pool.busy(), self.pool.idle())
-    }
-
-    /// Runs the script of a tool in a worker of its session.
-    pub(crate) async fn run_tool(
-        &self,
-        session_id: &str,
-        script: &Script,
-        args: &Map<String, Value>,
-        bounds: ToolLimits,
-        cancel: &CancellationToken,
-        crossing: &impl Crossing,
-    ) -> Result<Outcome, ScriptError> {
-        let purpose = Purpose::Tool {
-            session_id: session_id.to_owned(),
-            memory_mb: bounds.memory_mb,
-        };
-        let mut lease = self.lease(purpose, bounds.deadline, cancel).await?;
-        let budget = Budget {
-            wall_ms: milliseconds(bounds.deadline.saturating_duration_since(Instant::now())).max(1),
-            cpu_ms: bounds.cpu_ms,
-            memory_bytes: bounds.memory_mb << 20,
-            result_bytes: bounds.result_bytes,
-        };
-        let mut frames = Vec::with_capacity(4 << 10);
-        let mut run = wire::Writer::roomy();
-        begin_run(&mut run, script.number, &budget);
-        lease
-            .worker
-            .load(script, &mut frames)
-            .and_then(|()| run.object(args))
-            .and_then(|()| lease.worker.push(&run.bytes, &mut frames))
-            .map_err(|error| {
-                ScriptError::new(
-                    Code::ArgsMalformed,
-                    format!("the arguments cannot be passed on: {error}"),
-                )
-            })?;
-        let enforced = RequestLimits {
-            deadline: bounds.deadline,
-            cpu: Duration::from_millis(bounds.cpu_ms),
-            frame_bytes: bounds.result_bytes,
-        };
-        match drive(&self.pool, &mut lease, &frames, enforced, cancel, crossing).await {
-            Ok(Response::Done(outcome)) => {
-                self.pool.give_back(lease);
-                Ok(outcome)
-            }
-            Ok(Response::Failed(failure)) => {
-                self.pool.give_back(lease);
-                Err(failure.into())
-            }
-            Ok(_) => Err(ScriptError::new(
-                Code::ScriptCrashed,
-                "the worker answered out of turn",
-            )),
-            Err(cut) => Err(cut.why.into()),
-        }
-    }
-
-    /// Runs hooks, at most [`MAX_LINKS`], in one worker until one decides something other than
-    /// allow.
-    pub(crate) async fn run_chain(
-        &self,
-        event: &str,
-        payload: &Map<String, Value>,
-        links: &[ChainLink<'_>],
-        cancel: &CancellationToken,
-        crossing: &impl Crossing,
-    ) -> Result<Vec<Verdict>, ChainFailure> {
-        let lost = |link: Option<usize>, error: ScriptError| ChainFailure { link, error };
-        let time: Duration = links.iter().map(|link| link.timeout).sum();
-        let deadline = Instant::now() + time;
-        let mut lease = self
-            .lease(Purpose::Policy, deadline + CHECK_TIME, cancel)
-            .await
-            .map_err(|error| lost(Some(0), error))?;
-        let deadline = Instant::now() + time;
-        let cpu = time.max(Duration::from_millis(100));
-        let memory_bytes = DEFAULT_MEMORY_MB << 20;
-        let budget = Budget {
-            wall_ms: milliseconds(time),
-            cpu_ms: milliseconds(cpu),
-            memory_bytes,
-            result_bytes: MAX_DECISION_BYTES,
-        };
-        let mut frames = Vec::with_capacity(4 << 10);
-        let mut request = Vec::with_capacity(links.len());
-        let unsendable = |error: wire::WireError| {
-            lost(
-                Some(0),
-                ScriptError::new(
-                    Code::HookFailed,
-                    format!("the payload cannot be passed on: {error}"),
-                ),
-            )
-        };
-        for link in links {
-            for script in link.when.iter().copied().chain([link.script]) {
-                lease.worker.load(script, &mut frames).map_err(unsendable)?;
-            }
-            request.push(Link {
-                when: link.when.map(|when| when.number),
-                script: link.script.number,
-                timeout_ms: milliseconds(link.timeout),
-            });
-        }
-        let mut chain = wire::Writer::roomy();
-        begin_chain(&mut chain, event, &request, &budget)
-            .and_then(|()| chain.object(payload))
-            .and_then(|()| lease.worker.push(&chain.bytes, &mut frames))
-            .map_err(unsendable)?;
-        let bounds = RequestLimits {
-            deadline,
-            cpu,
-            frame_bytes: MAX_DECISION_BYTES,
-        };
-        match drive(&self.pool, &mut lease, &frames, bounds, cancel, crossing).await {
-            // An empty list would skip a hook, so it is a failure.
-            Ok(Response::Chain(verdicts)) if (1..=links.len()).contains(&verdicts.len()) => {
-                self.pool.give_back(lease);
-                Ok(verdicts)
-            }
-            Ok(_) => Err(lost(
-                None,
-                ScriptError::new(Code::ScriptCrashed, "the worker answered out of turn"),
-            )),
-            Err(cut) => Err(lost(
-                cut.part.filter(|part| *part < links.len()),
-                cut.why.into(),
-            )),
-        }
     }
 
     /// The facts of every source, or why there are none.
@@ -482,10 +323,6 @@ impl From<LeaseError> for ScriptError {
             LeaseError::Failed(message) => Self::new(Code::SandboxUnavailable, message),
         }
     }
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Runs a few futures concurrently.

@@ -294,14 +294,14 @@ impl Request {
 }
 
 /// Begins a [`Request::Run`]; the caller writes the arguments next.
-pub fn begin_run(w: &mut Writer, script: u32, budget: &Budget) {
+pub(crate) fn begin_run(w: &mut Writer, script: u32, budget: &Budget) {
     w.bytes.push(2);
     w.bytes.extend(script.to_le_bytes());
     budget.encode(w);
 }
 
 /// Begins a [`Request::Chain`]; the caller writes the payload next.
-pub fn begin_chain(
+pub(crate) fn begin_chain(
     w: &mut Writer,
     event: &str,
     links: &[Link],

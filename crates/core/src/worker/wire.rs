@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 
 /// How many values lists and maps may hold in all: a value takes one byte on the wire and many
 /// times that in memory.
-pub const MAX_VALUES: usize = 1 << 20;
+pub(crate) const MAX_VALUES: usize = 1 << 20;
 
 const NULL: u8 = 0;
 const FALSE: u8 = 1;
@@ -216,7 +216,7 @@ fn look_nested(value: &Value, depth: usize, room: &mut usize) -> Result<(), Wire
 
 /// Where in a value the first part is that [`look`] refuses, as a JSON Pointer.
 #[must_use]
-pub fn offends(value: &Value) -> Option<String> {
+pub(crate) fn offends(value: &Value) -> Option<String> {
     fn find(value: &Value, depth: usize, path: &mut Vec<String>) -> bool {
         if depth > MAX_DEPTH {
             return true;

@@ -1,20 +1,20 @@
-//! Whatever a result has too much of is kept, and what is left is short.
+//! Oversized parts of a result are stored, and the result itself stays short.
 
 use crate::support::{Gate, SOON, bare, call, code, load, number_schema};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tool_harness::Control;
 use tool_harness::content::{Link, Media, Resource, ResourceBody};
-use tool_harness::control::Control;
 use tool_harness::middleware::{Decision, Judged, Middleware, Step};
-use tool_harness::refusal::{Code, Refusal};
 use tool_harness::store::blob::{BlobError, BlobStore, BlobWriter, GcStats, MemoryBlobs};
 use tool_harness::{
     ArtifactRef, ContentBlock, Engine, Tool, ToolError, ToolMessage, ToolOutput, ToolResult,
     ToolRuntime, ToolSpec,
 };
+use tool_harness::{Code, Refusal};
 
-/// Says too much in the way that its number tells.
+/// Returns something oversized; its number selects what.
 struct Long;
 
 const MOST: usize = 16_384;
@@ -112,7 +112,7 @@ fn forged(id: &str) -> ArtifactRef {
     }
 }
 
-/// Asks for a person, at length.
+/// Asks for approval with a long reason.
 struct Asks;
 
 impl Middleware for Asks {
@@ -129,7 +129,7 @@ async fn said(engine: &Engine, n: u32) -> ToolResult {
     let mut made = call("say_much", json!({"n": n}));
     made.session_id = SESSION.into();
     let result = engine.call(made).await;
-    // Pictures are no text.
+    // Images do not count as text.
     let media = |block: &ContentBlock| matches!(block, ContentBlock::Image(media) if !media.data.is_empty());
     let message = ToolMessage::from(result.clone());
     let content: Vec<Value> = message
@@ -138,7 +138,7 @@ async fn said(engine: &Engine, n: u32) -> ToolResult {
         .filter(|block| !media(block))
         .map(ContentBlock::to_json)
         .collect();
-    // Names of fields take their part in JSON, a block of nothing most of all.
+    // Field names count in JSON, most of all for an empty block.
     assert!(
         json!(content).to_string().len() < 5 * MOST,
         "{n}: {} bytes",
@@ -156,7 +156,7 @@ async fn said(engine: &Engine, n: u32) -> ToolResult {
 }
 
 #[tokio::test]
-async fn whatever_there_is_too_much_of_is_kept_and_the_rest_is_short() {
+async fn every_oversized_part_of_a_result_is_stored_and_shortened() {
     let (engine, _) = load(bare().tool(Long)).await;
     for n in 0..=4 {
         let result = said(&engine, n).await;
@@ -183,13 +183,13 @@ async fn whatever_there_is_too_much_of_is_kept_and_the_rest_is_short() {
     assert_eq!(
         (both.value.as_ref(), both.text().len(), both.artifacts.len()),
         (None, 10_000, 1),
-        "the tool's own words stay"
+        "the tool's own text stays"
     );
     let short = said(&engine, 6).await;
     assert_eq!(
         short.value,
         Some(json!({"exit_code": 3})),
-        "a short value is told in any case"
+        "a short value is always shown"
     );
     let pictures = said(&engine, 7).await;
     let linked = format!("artifact:///{}", pictures.artifacts[0].id);
@@ -214,7 +214,7 @@ async fn whatever_there_is_too_much_of_is_kept_and_the_rest_is_short() {
 }
 
 #[tokio::test]
-async fn handles_words_and_names_that_others_made_up_are_bounded_and_say_nothing() {
+async fn made_up_handles_messages_and_names_are_bounded_and_leak_nothing() {
     let (engine, events) = load(bare().tool(Long)).await;
     let made_up = said(&engine, 20).await;
     let all = format!("{made_up:?}{:?}", events.all());
@@ -244,7 +244,7 @@ async fn handles_words_and_names_that_others_made_up_are_bounded_and_say_nothing
     );
 }
 
-/// Keeps one thing after another until it may not.
+/// Stores artifacts until the store refuses.
 struct Keeps;
 
 impl Tool for Keeps {
@@ -271,7 +271,7 @@ impl Tool for Keeps {
     }
 }
 
-/// Lists handles that look like some.
+/// Lists made-up handles.
 struct Lists;
 
 impl Tool for Lists {
@@ -303,7 +303,7 @@ impl Tool for Lists {
 }
 
 #[tokio::test]
-async fn a_call_keeps_and_lists_a_thousand_artifacts_and_one_more_is_a_failure() {
+async fn a_call_can_store_a_thousand_artifacts_and_one_more_fails() {
     let (engine, _) = load(bare().tool(Keeps).tool(Lists)).await;
     for (tool, many, expected, listed) in [
         ("keep_many", 1000, "", 1000),
@@ -321,7 +321,7 @@ async fn a_call_keeps_and_lists_a_thousand_artifacts_and_one_more_is_a_failure()
     }
 }
 
-/// A store that takes its time.
+/// A slow store.
 struct Slow(MemoryBlobs, Gate);
 
 impl BlobStore for Slow {
@@ -354,7 +354,7 @@ impl BlobStore for Slow {
 }
 
 #[tokio::test]
-async fn a_store_that_takes_its_time_is_waited_for_no_longer_than_the_call() {
+async fn a_slow_store_delays_a_call_no_longer_than_its_deadline() {
     let gate = Gate::default();
     let (engine, _) = load(
         bare()
@@ -384,7 +384,7 @@ async fn a_store_that_takes_its_time_is_waited_for_no_longer_than_the_call() {
     gate.open();
 }
 
-/// Tells sinks too much, or fails with too much help.
+/// Emits oversized events, or fails with oversized help.
 struct Loud;
 
 impl Tool for Loud {
@@ -413,7 +413,7 @@ impl Tool for Loud {
     }
 }
 
-/// Refuses, at length.
+/// Refuses with a long reason.
 struct Refuses;
 
 impl Middleware for Refuses {
@@ -427,7 +427,7 @@ impl Middleware for Refuses {
 }
 
 #[tokio::test]
-async fn what_a_tool_or_a_link_tells_sinks_is_short_and_so_is_what_helps() {
+async fn events_and_help_from_tools_and_middleware_are_bounded() {
     const MOST_TOLD: usize = 70_000;
     let (engine, events) = load(bare().tool(Loud)).await;
     assert_eq!(
@@ -436,24 +436,24 @@ async fn what_a_tool_or_a_link_tells_sinks_is_short_and_so_is_what_helps() {
     );
     for event in events.all() {
         assert!(
-            event.name.len() <= 256 && json!(event.fields).to_string().len() < MOST_TOLD,
+            event.name().len() <= 256 && json!(event.fields()).to_string().len() < MOST_TOLD,
             "{:.80}",
-            event.name
+            event.name()
         );
     }
     let progress = events.named("tool.progress");
     assert!(
-        progress[0].fields["message"]
+        progress[0].fields()["message"]
             .as_str()
             .is_some_and(|said| said.contains("bytes left out"))
     );
-    assert_eq!(progress[1].fields["message"], "half of it");
+    assert_eq!(progress[1].fields()["message"], "half of it");
     assert_eq!(
-        events.named("custom.much")[0].fields["payload"]["left_out"]["bytes"],
+        events.named("custom.much")[0].fields()["payload"]["left_out"]["bytes"],
         json!({"all": "word ".repeat(MANY)}).to_string().len()
     );
     assert_eq!(
-        events.named("custom.little")[0].fields["payload"],
+        events.named("custom.little")[0].fields()["payload"],
         json!({"all": "words"})
     );
     let helped = engine.call(call("tell_much", json!({"n": 1}))).await;
@@ -469,7 +469,7 @@ async fn what_a_tool_or_a_link_tells_sinks_is_short_and_so_is_what_helps() {
         "tool.hook.blocked"
     );
     assert!(
-        json!(events.named("hook.decided")[0].fields)
+        json!(events.named("hook.decided")[0].fields())
             .to_string()
             .len()
             < MOST_TOLD

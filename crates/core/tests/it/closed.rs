@@ -1,12 +1,12 @@
-//! What fails closed: forged arguments, repairs, what is not advertised.
+//! What fails closed: forged arguments, repairs, tools that are not advertised.
 
 use crate::support::{bare, call, code, echo, load, numbered, text};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tool_harness::effect::Effects;
-use tool_harness::host::Repair;
+use tool_harness::Effects;
+use tool_harness::Repair;
 use tool_harness::middleware::{Middleware, TurnView};
 use tool_harness::registry::OfferedTool;
 use tool_harness::tool::READER;
@@ -15,7 +15,7 @@ use tool_harness::{
     EngineBuilder, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec,
 };
 
-/// Gives its arguments back; `user` is the host's.
+/// Returns its arguments; the host injects `user`.
 struct Whose(Effects);
 
 impl Tool for Whose {
@@ -91,7 +91,7 @@ async fn injected_names_cannot_be_forged_however_they_are_wrapped() {
 }
 
 #[tokio::test]
-async fn arguments_are_repaired_by_policy_only_and_never_for_tools_with_effects() {
+async fn arguments_are_repaired_only_by_policy_and_never_for_tools_with_effects() {
     let texts = [
         ("{\"n\": 1}", true),
         ("\"{\\\"n\\\": 1}\"", false),
@@ -133,7 +133,7 @@ async fn arguments_are_repaired_by_policy_only_and_never_for_tools_with_effects(
 
 #[tokio::test]
 async fn malformed_json_is_answered_with_the_calls_id_and_is_never_an_empty_object() {
-    // `whose` needs no argument, so that an empty object would pass.
+    // `whose` needs no argument, so an empty object would pass.
     for (tool, repair) in [
         ("echo", Repair::Off),
         ("whose", Repair::Off),
@@ -169,7 +169,7 @@ async fn malformed_json_is_answered_with_the_calls_id_and_is_never_an_empty_obje
 }
 
 #[tokio::test]
-async fn a_turn_runs_what_it_offers_and_a_child_never_gets_more_than_its_parent() {
+async fn a_turn_runs_only_what_it_offers_and_a_child_never_gets_more_than_its_parent() {
     let (engine, events) = load(
         bare()
             .tool(echo("one"))
@@ -216,7 +216,7 @@ async fn a_turn_runs_what_it_offers_and_a_child_never_gets_more_than_its_parent(
     assert_eq!(events.named("surface.narrowed").len(), 3);
 }
 
-/// Hides `two` from runs whose context does not say otherwise.
+/// Hides `two` unless the context of the run allows it.
 struct ByContext;
 
 impl Middleware for ByContext {
@@ -247,7 +247,11 @@ async fn a_child_widens_neither_a_limit_nor_what_middleware_hides_from_its_paren
     };
     let parent = engine.start(()).max_calls(2);
     assert_eq!(ran(&parent.child((), |_| true).max_calls(100)).await, 2);
-    assert_eq!(ran(&parent).await, 0, "what a child used is used");
+    assert_eq!(
+        ran(&parent).await,
+        0,
+        "calls of a child count for its parent"
+    );
     let parent = engine.start(()).max_calls(4);
     assert_eq!(ran(&parent.child((), |_| true).max_calls(1)).await, 1);
     assert_eq!(ran(&parent).await, 3);
@@ -314,7 +318,7 @@ async fn a_child_widens_neither_a_limit_nor_what_middleware_hides_from_its_paren
 }
 
 #[tokio::test]
-async fn the_path_of_a_refusal_exists_whatever_the_argument_is_called() {
+async fn the_path_in_a_refusal_exists_whatever_the_argument_is_called() {
     struct Odd;
     impl Tool for Odd {
         fn spec(&self) -> ToolSpec {
@@ -354,7 +358,7 @@ async fn the_path_of_a_refusal_exists_whatever_the_argument_is_called() {
 }
 
 #[tokio::test]
-async fn a_call_that_one_limit_refuses_uses_up_no_other() {
+async fn a_call_refused_by_one_limit_consumes_no_other_limit() {
     let limited = |name: &str, most| {
         numbered(
             ToolSpec::new(name, "A tool.").pure().limits(Limits {
@@ -395,7 +399,7 @@ async fn a_call_that_one_limit_refuses_uses_up_no_other() {
     assert_eq!(
         made(&run, &["twice", "twice"]).await,
         [true, false],
-        "what the turn refused is not counted for the tool"
+        "calls that the turn's limit refused do not count for the tool"
     );
     assert_eq!(made(&run, &["twice"]).await, [false]);
     let run = engine.start(()).max_calls(3);
@@ -410,7 +414,7 @@ async fn a_call_that_one_limit_refuses_uses_up_no_other() {
     assert_eq!(
         made(&run, &["often", "often"]).await,
         [true, false],
-        "what the tool refused is not counted for the run"
+        "calls that the tool's limit refused do not count for the run"
     );
     assert!(
         !engine
@@ -424,7 +428,7 @@ async fn a_call_that_one_limit_refuses_uses_up_no_other() {
         .text();
     assert!(
         refused.contains("set in the host's own code"),
-        "a tool in Rust has no file: {refused}"
+        "a Rust tool has no file: {refused}"
     );
 }
 

@@ -34,14 +34,14 @@ const ROWS: &[Row] = &[
         "`Tool` trait with `spec()`, a runtime and the run's context",
         "P",
         "`Tool<State, Ctx>` and `TypedTool<State, Ctx>`",
-        &["a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types"],
+        &["a_typed_tool_gets_its_state_and_context_and_derives_its_schemas"],
     ),
     row(
         "`ToolSpec` as one struct, `ToolName`, `ToolCallId`",
         "N",
         "one struct, and every field is used",
         &[
-            "whatever_could_surprise_a_call_is_refused_with_a_type",
+            "a_bad_name_or_schema_is_refused_with_a_typed_error",
             "names_that_some_provider_would_not_take_are_told_apart",
         ],
     ),
@@ -50,21 +50,21 @@ const ROWS: &[Row] = &[
         "P",
         "a child context per call, with the stores that scripts see",
         &[
-            "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
-            "a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told",
+            "a_typed_tool_gets_its_state_and_context_and_derives_its_schemas",
+            "an_abandoned_call_gets_its_last_event_and_its_tool_is_cancelled",
         ],
     ),
     row(
         "Empty, duplicate, spaced, long and unescapable names are rejected",
         "N",
         "at registration, with a typed error",
-        &["whatever_could_surprise_a_call_is_refused_with_a_type"],
+        &["a_bad_name_or_schema_is_refused_with_a_typed_error"],
     ),
     row(
         "Provider aliases of names",
         "P",
         "an alias finds the tool; events have the canonical name",
-        &["rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names"],
+        &["rules_in_code_govern_rust_tools_and_their_aliases"],
     ),
     row(
         "The host injects hidden values",
@@ -72,7 +72,7 @@ const ROWS: &[Row] = &[
         "ids, mode, state, idempotency key, and the host's own values",
         &[
             "injected_names_cannot_be_forged_however_they_are_wrapped",
-            "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
+            "a_typed_tool_gets_its_state_and_context_and_derives_its_schemas",
         ],
     ),
     row(
@@ -94,15 +94,15 @@ const ROWS: &[Row] = &[
         "The schema itself is checked at registration",
         "N",
         "both schemas are compiled at registration",
-        &["whatever_could_surprise_a_call_is_refused_with_a_type"],
+        &["a_bad_name_or_schema_is_refused_with_a_typed_error"],
     ),
     row(
         "Only tools that the turn offers run",
         "N",
         "yes, and refusals name no others",
         &[
-            "a_turn_runs_what_it_offers_and_a_child_never_gets_more_than_its_parent",
-            "selection_narrows_the_surface_of_a_turn_and_what_it_takes_away_does_not_run",
+            "a_turn_runs_only_what_it_offers_and_a_child_never_gets_more_than_its_parent",
+            "selection_narrows_the_surface_of_a_turn_and_removed_tools_do_not_run",
         ],
     ),
     row(
@@ -111,7 +111,7 @@ const ROWS: &[Row] = &[
         "it is refused under the call's id",
         &[
             "malformed_json_is_answered_with_the_calls_id_and_is_never_an_empty_object",
-            "arguments_are_repaired_by_policy_only_and_never_for_tools_with_effects",
+            "arguments_are_repaired_only_by_policy_and_never_for_tools_with_effects",
         ],
     ),
     row(
@@ -119,7 +119,7 @@ const ROWS: &[Row] = &[
         "N",
         "`tool.rejected`, and the run continues",
         &[
-            "rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names",
+            "rules_in_code_govern_rust_tools_and_their_aliases",
             "every_code_has_a_reaction_and_the_policy_is_data",
         ],
     ),
@@ -128,8 +128,8 @@ const ROWS: &[Row] = &[
         "P",
         "one path; no stage can be skipped",
         &[
-            "links_run_by_priority_and_each_sees_what_the_one_before_left",
-            "every_case_goes_as_its_page_says",
+            "middleware_runs_by_priority_and_each_sees_the_previous_changes",
+            "every_case_does_what_its_page_says",
         ],
     ),
     row(
@@ -142,15 +142,15 @@ const ROWS: &[Row] = &[
         "Layers around bodies do not serialise calls",
         "N",
         "calls do not wait for each other",
-        &["layers_and_links_do_not_make_calls_wait_for_each_other"],
+        &["middleware_does_not_serialize_calls"],
     ),
     row(
         "Bounded concurrency; tools that block",
         "N",
         "per engine, turn, tool, and argument value; threads for blocking tools",
         &[
-            "a_thousand_calls_of_one_turn_run_eight_at_once_and_answer_in_order",
-            "limits_of_a_tool_a_key_and_the_engine_hold",
+            "a_thousand_calls_of_one_turn_run_eight_at_a_time_and_answer_in_order",
+            "tool_key_and_engine_limits_are_enforced",
             "tools_that_block_do_not_stall_others",
             "two_calls_never_write_the_same_path_at_once",
         ],
@@ -160,7 +160,7 @@ const ROWS: &[Row] = &[
         "N",
         "exponential backoff with jitter, only if a repeat does no harm",
         &[
-            "what_may_pass_is_tried_again_only_when_a_repeat_does_no_harm",
+            "transient_failures_are_retried_only_if_a_repeat_is_safe",
             "waits_grow_up_to_their_cap_and_differ_by_chance",
         ],
     ),
@@ -176,22 +176,22 @@ const ROWS: &[Row] = &[
         "a call in flight ends whether its tool listens or not",
         &[
             "deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not",
-            "a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told",
+            "an_abandoned_call_gets_its_last_event_and_its_tool_is_cancelled",
         ],
     ),
     row(
         "Limits on calls",
         "P, broken",
         "per tool, run and turn; three of five run, two are refused",
-        &["where_three_of_five_are_allowed_three_run_and_two_are_refused"],
+        &["if_three_of_five_calls_are_allowed_three_run_and_two_are_refused"],
     ),
     row(
         "Classes of errors, and what a loop does about them",
         "P",
         "every failure has a class; the policy is data; control flow never becomes a message",
         &[
-            "control_flow_is_no_message_and_the_policy_says_what_ends_a_run",
-            "where_a_run_shall_go_no_link_no_layer_and_no_deadline_makes_a_result_of_it",
+            "control_flow_is_not_a_message_and_the_policy_says_what_ends_a_run",
+            "no_middleware_layer_or_deadline_turns_control_flow_into_a_result",
             "every_code_has_a_reaction_and_the_policy_is_data",
         ],
     ),
@@ -201,7 +201,7 @@ const ROWS: &[Row] = &[
         "it fails its call and nothing else, in tools and middleware",
         &[
             "a_panic_ends_its_call_and_nothing_else",
-            "a_link_that_panics_lets_nothing_pass",
+            "middleware_that_panics_lets_nothing_pass",
         ],
     ),
     row(
@@ -209,7 +209,7 @@ const ROWS: &[Row] = &[
         "P, broken",
         "also if it is dropped, and next to calls that fail",
         &[
-            "a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told",
+            "an_abandoned_call_gets_its_last_event_and_its_tool_is_cancelled",
             "deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not",
             "ten_thousand_concurrent_calls_each_end_once",
         ],
@@ -219,8 +219,8 @@ const ROWS: &[Row] = &[
         "D",
         "an event, and an MCP notification",
         &[
-            "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
-            "progress_comes_before_the_answer_and_only_grows",
+            "a_typed_tool_gets_its_state_and_context_and_derives_its_schemas",
+            "progress_arrives_before_the_answer_and_only_grows",
         ],
     ),
     row(
@@ -228,10 +228,10 @@ const ROWS: &[Row] = &[
         "P",
         "text, images, audio, links, resources; every client format encodes a `ToolMessage`",
         &[
-            "a_tool_gives_blocks_and_a_provider_and_calls_others_through_the_path",
-            "what_a_tool_keeps_has_no_secrets_and_is_read_in_its_own_session_only",
+            "a_tool_can_return_blocks_and_provider_data_and_call_other_tools",
+            "artifacts_of_a_tool_contain_no_secrets_and_are_readable_only_in_their_session",
             "every_kind_of_block_is_read_as_it_was_written",
-            "every_kind_of_block_is_written_as_the_protocol_has_it",
+            "every_kind_of_block_is_encoded_as_in_the_protocol",
         ],
     ),
     row(
@@ -240,8 +240,8 @@ const ROWS: &[Row] = &[
         "bounded for every call; the whole is stored without its secrets, and its own session reads it in parts",
         &[
             "what_stays_of_a_long_text_is_within_the_bound_with_the_mark_of_the_cut",
-            "a_long_result_keeps_its_head_its_tail_and_a_handle_that_only_its_session_can_use",
-            "a_gigabyte_is_answered_once_with_its_ends_and_its_start_is_kept",
+            "a_long_result_keeps_head_and_tail_and_gets_a_handle_for_its_session_only",
+            "a_gigabyte_of_output_shows_head_and_tail_and_its_start_is_stored",
         ],
     ),
     row(
@@ -255,17 +255,17 @@ const ROWS: &[Row] = &[
         "P",
         "effects, which rules and ceilings judge and the runtime enforces",
         &[
-            "rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names",
-            "without_a_workspace_or_the_effect_nothing_is_touched",
+            "rules_in_code_govern_rust_tools_and_their_aliases",
+            "without_a_workspace_or_the_effect_a_tool_touches_no_file",
         ],
     ),
     row(
         "Approval that does not end the run",
         "P",
-        "asked for; if nobody can be asked, a refusal that the model reads",
+        "asked for; if no one can be asked, a refusal that the model reads",
         &[
-            "a_tool_that_asks_for_a_person_is_refused_where_there_is_none",
-            "a_link_refuses_asks_defers_or_ends_the_run",
+            "a_tool_that_needs_approval_is_refused_without_an_approver",
+            "middleware_can_refuse_ask_defer_or_end_the_run",
         ],
     ),
     row(
@@ -273,7 +273,7 @@ const ROWS: &[Row] = &[
         "P",
         "the kernel resolves paths beneath one folder",
         &[
-            "without_a_workspace_or_the_effect_nothing_is_touched",
+            "without_a_workspace_or_the_effect_a_tool_touches_no_file",
             "links_that_leave_are_refused_by_every_operation",
             "constraints_judge_normalised_paths_and_every_element",
         ],
@@ -282,18 +282,18 @@ const ROWS: &[Row] = &[
         "A guard against the same call again and again",
         "D",
         "the middleware `NoRepeats`",
-        &["the_same_call_again_and_again_is_refused_and_another_one_is_not"],
+        &["a_call_repeated_in_a_loop_is_refused_and_a_different_one_is_not"],
     ),
     row(
         "Typed tools, closures, checked output, stored results, dry run, rate limits",
         "N",
         "all of them",
         &[
-            "a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types",
-            "a_result_that_does_not_fit_its_schema_or_is_no_json_is_an_error",
-            "a_repeated_key_gets_the_stored_result_also_while_the_first_is_at_work",
-            "rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names",
-            "a_rate_limit_puts_calls_off_and_refuses_those_that_cannot_wait",
+            "a_typed_tool_gets_its_state_and_context_and_derives_its_schemas",
+            "a_result_that_does_not_match_its_schema_or_is_not_json_is_an_error",
+            "a_repeated_key_gets_the_stored_result_even_while_the_first_call_runs",
+            "rules_in_code_govern_rust_tools_and_their_aliases",
+            "a_rate_limit_delays_calls_and_refuses_those_that_cannot_wait",
         ],
     ),
 ];
@@ -315,7 +315,7 @@ fn sources(folder: &Path, text: &mut String) {
 }
 
 #[test]
-fn every_row_has_tests_that_are_there_and_the_page_says_what_they_show() {
+fn every_row_names_existing_tests_and_the_page_matches_the_table() {
     let mut all = String::new();
     for folder in [
         "crates/core",
@@ -340,7 +340,7 @@ fn every_row_has_tests_that_are_there_and_the_page_says_what_they_show() {
         for test in *tests {
             assert!(
                 all.contains(&format!("fn {test}(")),
-                "{feature}: there is no test `{test}`"
+                "{feature}: no test is called `{test}`"
             );
         }
         let tests: Vec<String> = tests.iter().map(|test| format!("`{test}`")).collect();

@@ -1,16 +1,16 @@
-//! Values that nest deeper than anybody can walk: refused where they are handed over, and let go without a stack.
+//! Values that nest too deep to walk: refused at the boundary, and dropped without recursion.
 
 use crate::support::{Number, bare, call, code, echo, load, text};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use tool_harness::control::Control;
+use tool_harness::Control;
 use tool_harness::middleware::{
     Around, Decision, Judged, Later, Middleware, Next, Reply, Seen, Step,
 };
-use tool_harness::refusal::{Code, Refusal};
 use tool_harness::store::StoreScope;
 use tool_harness::tool::{Inject, function};
+use tool_harness::{Code, Refusal};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 /// A list in a list, and so on.
@@ -26,7 +26,7 @@ fn of(key: &str, value: Value) -> Value {
 const DEEP: usize = 100_000;
 
 #[tokio::test]
-async fn arguments_that_nest_too_deep_are_refused_however_they_come() {
+async fn arguments_that_nest_too_deep_are_refused_in_every_form() {
     let (engine, events) = load(bare().tool(Gives("value"))).await;
     let mut twice = call("give_value", of("a", nested(DEEP))).session("s");
     twice.id = "same".into();
@@ -73,7 +73,7 @@ async fn arguments_that_nest_too_deep_are_refused_however_they_come() {
     );
 }
 
-/// Gives something deep.
+/// Returns a deep value.
 struct Gives(&'static str);
 
 impl Tool for Gives {
@@ -130,10 +130,10 @@ impl Tool for Gives {
     }
 }
 
-/// Links that no stack can drop.
+/// More links than the stack can drop.
 const DEEP_LINKS: i64 = 1_000_000;
 
-/// What the host made, it lets go.
+/// The host drops what it created.
 fn drop_deep(mut value: Value) {
     while let Value::Array(mut items) = value {
         value = items.pop().unwrap_or_default();
@@ -141,7 +141,7 @@ fn drop_deep(mut value: Value) {
 }
 
 #[tokio::test]
-async fn results_that_nest_too_deep_are_failures_and_nothing_more() {
+async fn results_that_nest_too_deep_fail_only_their_call() {
     let tools = [
         "value", "refs", "metadata", "provider", "details", "state", "event", "inner",
     ];
@@ -182,12 +182,12 @@ async fn results_that_nest_too_deep_are_failures_and_nothing_more() {
         let result = other.call(call("typed", json!({"n": levels}))).await;
         assert_eq!(code(&result), expected, "{levels}: {}", result.text());
     }
-    assert!(events.named("custom.deep")[0].fields["payload"].is_string());
+    assert!(events.named("custom.deep")[0].fields()["payload"].is_string());
     let shallow = engine.call(call("give_value", json!({"levels": 64}))).await;
     assert!(!shallow.is_error, "{}", shallow.text());
 }
 
-/// A chain of so many links, which counts those that are dropped.
+/// A linked list that counts dropped links.
 #[derive(serde::Serialize)]
 struct Link(f64, Option<Box<Link>>, #[serde(skip)] Arc<AtomicI64>);
 
@@ -208,7 +208,7 @@ impl schemars::JsonSchema for Link {
 }
 
 #[tokio::test]
-async fn a_typed_result_that_is_too_deep_is_dropped_as_far_as_a_stack_goes() {
+async fn a_typed_result_that_is_too_deep_is_dropped_unless_the_stack_would_overflow() {
     let dropped = Arc::new(AtomicI64::new(0));
     let counter = Arc::clone(&dropped);
     let chain = function(
@@ -216,7 +216,7 @@ async fn a_typed_result_that_is_too_deep_is_dropped_as_far_as_a_stack_goes() {
         move |input: Number| {
             let counter = Arc::clone(&counter);
             async move {
-                // What is found first may be another mistake.
+                // Another error may be found first.
                 let number = if input.n % 2 == 0 { 1.0 } else { f64::NAN };
                 let link = |next| Some(Box::new(Link(number, next, Arc::clone(&counter))));
                 (0..input.n)
@@ -245,12 +245,12 @@ async fn a_typed_result_that_is_too_deep_is_dropped_as_far_as_a_stack_goes() {
         assert_eq!(
             dropped.load(Ordering::SeqCst),
             expected,
-            "what nobody can drop is let be, and the program goes on"
+            "a value too deep to drop is leaked, and the program goes on"
         );
     }
 }
 
-/// Hands over something deep, where it is told to.
+/// Passes on a deep value at the given place.
 struct Hands(&'static str);
 
 impl Middleware for Hands {
@@ -316,7 +316,7 @@ impl Around for Hands {
 }
 
 #[tokio::test]
-async fn middleware_layers_and_injected_values_hand_over_nothing_deep() {
+async fn middleware_layers_and_injection_cannot_pass_on_deep_values() {
     for (place, expected) in [
         ("before", "tool.args.malformed_json"),
         ("before and refuse", "tool.hook.blocked"),

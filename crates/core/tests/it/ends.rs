@@ -1,4 +1,4 @@
-//! How a call ends early, and that it does so once: by its token, by its time, and when nobody waits for it.
+//! A call that ends early ends once: by its token, by its deadline, or because it is dropped.
 
 use crate::links::{Does, Script};
 use crate::support::{Number, bare, call, code, echo, load};
@@ -10,7 +10,7 @@ use tool_harness::middleware::{Decision, Judged, Middleware, Reply, Seen, Step};
 use tool_harness::tool::blocking;
 use tool_harness::{Engine, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
 
-/// Says what it was given when it sees the result, and ends the call if it shall.
+/// Notes what it got when it sees the result, and can cancel the call.
 struct Watches(Arc<Mutex<Vec<String>>>, &'static str);
 
 impl Middleware for Watches {
@@ -39,7 +39,7 @@ impl Middleware for Watches {
     }
 }
 
-/// Ends its own call when it is asked to, and waits for that.
+/// Cancels its own call if told to, and waits for that.
 struct Ends;
 
 impl Tool for Ends {
@@ -86,10 +86,10 @@ async fn ends(
 }
 
 #[tokio::test]
-async fn a_call_is_ended_by_whoever_has_its_token_and_by_nobody_else() {
+async fn only_the_token_of_a_call_cancels_it() {
     let (engine, events) = load(bare().tool(Ends).tool(echo("echo"))).await;
     let asked = || call("end_it", json!({}));
-    // Through a clone made before, a clone of the whole call, the call of which there is a clone, a token of its own, and one around it.
+    // Through an earlier clone, a clone of the whole call, a cloned call, its own token, and a parent token.
     let made = asked();
     let clone = made.cancel.clone();
     assert_eq!(
@@ -128,7 +128,7 @@ async fn a_call_is_ended_by_whoever_has_its_token_and_by_nobody_else() {
         "tool.cancelled"
     );
 
-    // A call that nobody ends does not hear of others, and its own token ends no other call.
+    // Other tokens do not cancel this call, and its token cancels no other call.
     let (one, other) = (call("echo", json!({"n": 1})), asked());
     other.cancel.cancel();
     assert!(
@@ -137,7 +137,7 @@ async fn a_call_is_ended_by_whoever_has_its_token_and_by_nobody_else() {
             && !one.cancel.is_cancelled()
     );
     assert!(!engine.call(one).await.is_error);
-    // Nobody asked for its token before it was cancelled, and it was cancelled before it began.
+    // Cancelled before its token was first used, and before it began.
     let late = call("echo", json!({"n": 1}));
     late.cancel.cancel();
     let copy = late.clone();
@@ -145,7 +145,7 @@ async fn a_call_is_ended_by_whoever_has_its_token_and_by_nobody_else() {
         (code(&engine.call(late).await), copy.cancel.is_cancelled()),
         ("tool.cancelled", true)
     );
-    // Afterwards it changes nothing.
+    // Cancelling afterwards changes nothing.
     let over = call("echo", json!({"n": 1}));
     let cancel = over.cancel.clone();
     assert!(!engine.call(over).await.is_error);
@@ -154,7 +154,7 @@ async fn a_call_is_ended_by_whoever_has_its_token_and_by_nobody_else() {
 }
 
 #[tokio::test]
-async fn middleware_may_end_a_call_through_its_token_and_calls_inside_hear_of_it() {
+async fn middleware_can_cancel_a_call_and_its_nested_calls() {
     for (at, expected, seen) in [
         ("nowhere", "", "false "),
         ("before", "tool.cancelled", "true tool.cancelled"),
@@ -183,10 +183,10 @@ async fn middleware_may_end_a_call_through_its_token_and_calls_inside_hear_of_it
     let (engine, events) = load(bare().tool(Ends)).await;
     let made = call("end_it", json!({"call": "end_it"}));
     let cancel = made.cancel.clone();
-    // Whoever is told may still answer.
+    // A tool that sees the cancellation may still answer.
     assert_eq!(ends(&engine, made, move || cancel.cancel()).await, "");
     assert_eq!(events.ends(), ["tool.failed", "tool.completed"]);
-    // Of a run, all its calls end.
+    // Cancelling a run ends all its calls.
     let run = engine.start(());
     let cancel = run.cancellation();
     let turn = run.turn().expect("a turn");
@@ -222,7 +222,7 @@ async fn middleware_may_end_a_call_through_its_token_and_calls_inside_hear_of_it
     assert_eq!(events.ends().len(), 2 + 4 + 1);
 }
 
-/// Says how much time it has left, in milliseconds, and what a call inside of it has.
+/// Returns how much time it has left, in milliseconds, and how much a nested call has.
 struct Clock;
 
 impl Tool for Clock {
@@ -250,7 +250,7 @@ impl Tool for Clock {
 }
 
 #[tokio::test]
-async fn the_time_of_a_call_is_the_earliest_of_all_and_runs_from_its_start() {
+async fn the_earliest_deadline_applies_and_counts_from_the_start() {
     let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
     for (budget, timeout, most) in [
         (Some(minute), None, 60_000),
@@ -290,7 +290,7 @@ async fn the_time_of_a_call_is_the_earliest_of_all_and_runs_from_its_start() {
             "{budget:?} {timeout:?}: {value}"
         );
     }
-    // Without any time, what waits is late at once, and says whose time it was.
+    // With a deadline of zero, a waiting call is late at once and names the limit.
     for (budget, timeout, whose) in [
         (minute, Some(Duration::ZERO), "limit of this call"),
         (Duration::ZERO, None, "time any call has"),
@@ -310,7 +310,7 @@ async fn the_time_of_a_call_is_the_earliest_of_all_and_runs_from_its_start() {
 }
 
 #[tokio::test]
-async fn every_call_of_a_turn_that_is_dropped_ends_once_wherever_it_was() {
+async fn dropping_a_turn_ends_each_of_its_calls_once_at_any_stage() {
     for polls in 0..12 {
         let blocks = blocking(ToolSpec::new("block", "Blocks.").pure(), |input: Number| {
             std::thread::sleep(Duration::from_millis(30));
@@ -338,7 +338,7 @@ async fn every_call_of_a_turn_that_is_dropped_ends_once_wherever_it_was() {
                     std::task::Poll::Ready(call.as_mut().poll(cx).is_ready())
                 })
                 .await;
-                assert!(!step, "some of them never end");
+                assert!(!step, "some calls never ended");
                 tokio::time::sleep(Duration::from_millis(3)).await;
             }
         }
@@ -351,16 +351,16 @@ async fn every_call_of_a_turn_that_is_dropped_ends_once_wherever_it_was() {
                 .map(ToString::to_string)
                 .unwrap_or_default();
             let is_last =
-                ["tool.completed", "tool.failed", "tool.rejected"].contains(&event.name.as_str());
+                ["tool.completed", "tool.failed", "tool.rejected"].contains(&event.name());
             assert!(
                 !ended.contains(&id),
                 "{polls}: {} of {id} after its end",
-                event.name
+                event.name()
             );
             ended.extend(is_last.then_some(id));
         }
         ended.sort();
-        // What was never polled has not begun.
+        // A future that was never polled has not begun.
         let expected = if polls == 0 {
             Vec::new()
         } else {
@@ -370,7 +370,7 @@ async fn every_call_of_a_turn_that_is_dropped_ends_once_wherever_it_was() {
         let rejected: Vec<Value> = events
             .named("tool.rejected")
             .iter()
-            .map(|event| event.fields["code"].clone())
+            .map(|event| event.fields()["code"].clone())
             .collect();
         if polls > 0 {
             assert_eq!(rejected.len(), 3, "{polls}: {rejected:?}");
@@ -379,8 +379,7 @@ async fn every_call_of_a_turn_that_is_dropped_ends_once_wherever_it_was() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_ends_once_wherever_it_was_and_what_was_refused_is_not_ended_again()
-{
+async fn a_dropped_call_ends_once_at_any_stage_and_a_refused_one_does_not_end_again() {
     for polls in 0..8 {
         let builder = bare()
             .middleware(Script::new("waits", 1, true, &[Does::Defer, Does::Puts(2)]))
@@ -405,7 +404,11 @@ async fn a_call_that_is_dropped_ends_once_wherever_it_was_and_what_was_refused_i
             &["tool.failed", "tool.rejected"]
         };
         assert_eq!(events.ends(), expected, "{polls}");
-        let names: Vec<String> = events.all().into_iter().map(|event| event.name).collect();
+        let names: Vec<String> = events
+            .all()
+            .into_iter()
+            .map(|event| event.name().to_owned())
+            .collect();
         assert_eq!(
             names.iter().filter(|name| *name == "tool.started").count(),
             polls.min(1),
@@ -415,7 +418,7 @@ async fn a_call_that_is_dropped_ends_once_wherever_it_was_and_what_was_refused_i
 }
 
 #[tokio::test]
-async fn the_stages_of_a_call_are_those_it_reached_in_their_order_and_make_up_its_time() {
+async fn the_last_event_lists_the_reached_stages_in_order_and_their_times_add_up() {
     let (engine, events) = load(
         bare()
             .middleware(Script::new("quiet", 1, false, &[]))
@@ -432,7 +435,7 @@ async fn the_stages_of_a_call_are_those_it_reached_in_their_order_and_make_up_it
     let stages: Vec<Map<String, Value>> = events
         .all()
         .iter()
-        .filter_map(|event| event.fields.get("stages_ms")?.as_object().cloned())
+        .filter_map(|event| event.fields().get("stages_ms")?.as_object().cloned())
         .collect();
     let names: Vec<Vec<&str>> = stages
         .iter()
@@ -456,7 +459,7 @@ async fn the_stages_of_a_call_are_those_it_reached_in_their_order_and_make_up_it
     let elapsed = events
         .all()
         .iter()
-        .filter_map(|event| event.fields.get("elapsed_ms")?.as_f64())
+        .filter_map(|event| event.fields().get("elapsed_ms")?.as_f64())
         .next_back()
         .expect("a time");
     assert!(

@@ -13,10 +13,10 @@ fn spec(name: &str) -> ToolSpec {
     ToolSpec::new(name, "Misbehaves.").pure()
 }
 
-/// How long after its limit a call ends at most, where the machine has time for it.
+/// The longest time after its limit until a call ends, on an idle machine.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// Ends a call after 30 ms in one of three ways, and says how late it was and how it ended.
+/// Ends a call after 30 ms in one of three ways; returns how late and how it ended.
 async fn ended(engine: &tool_harness::Engine, tool: &str, how: &str) -> (Duration, &'static str) {
     let limit = Duration::from_millis(30);
     let mut made: Call = call(tool, json!({"n": 1}));
@@ -76,7 +76,7 @@ async fn deadline_and_cancellation_end_a_call_whether_its_tool_listens_or_not() 
     assert_eq!(engine.abandoned_threads(), 3);
     assert!(!engine.call(call("echo", json!({"n": 1}))).await.is_error);
     gate.open();
-    // Threads that ended are not counted.
+    // Threads that have ended are not counted.
     until(|| engine.abandoned_threads() == 0).await;
     assert_eq!(
         events.ends(),
@@ -117,7 +117,7 @@ async fn a_panic_ends_its_call_and_nothing_else() {
     assert_eq!(events.ends().len(), 4);
 }
 
-/// Says something when its call is over.
+/// Emits events after its call is over.
 struct Late(Gate);
 
 impl Tool for Late {
@@ -144,7 +144,7 @@ impl Tool for Late {
 }
 
 #[tokio::test]
-async fn nothing_is_recorded_of_a_call_after_its_end_and_what_is_left_out_is_counted() {
+async fn no_event_follows_the_end_of_a_call_and_dropped_ones_are_counted() {
     let gate = Gate::default();
     let (engine, events) = load(bare().tool(Late(gate.clone()))).await;
     assert_eq!(
@@ -153,12 +153,16 @@ async fn nothing_is_recorded_of_a_call_after_its_end_and_what_is_left_out_is_cou
     );
     gate.open();
     until(|| engine.abandoned_threads() == 0).await;
-    let names: Vec<String> = events.all().into_iter().map(|event| event.name).collect();
+    let names: Vec<String> = events
+        .all()
+        .into_iter()
+        .map(|event| event.name().to_owned())
+        .collect();
     assert_eq!(names, ["tool.started", "tool.progress", "tool.failed"]);
     assert_eq!(engine.missed_events(), 3);
 }
 
-/// Gives what does not fit, or is not JSON.
+/// Returns a value that does not match the schema, or is not JSON.
 struct Wrong;
 
 impl Tool for Wrong {
@@ -182,7 +186,7 @@ impl Tool for Wrong {
     }
 }
 
-/// Something that cannot be JSON: its keys are no text.
+/// A value that cannot be JSON: its keys are not strings.
 #[derive(serde::Serialize, schemars::JsonSchema)]
 struct Strange {
     #[schemars(with = "String")]
@@ -190,7 +194,7 @@ struct Strange {
 }
 
 #[tokio::test]
-async fn a_result_that_does_not_fit_its_schema_or_is_no_json_is_an_error() {
+async fn a_result_that_does_not_match_its_schema_or_is_not_json_is_an_error() {
     let strange = function(spec("strange"), |_: Number| async {
         Ok(Strange {
             map: [(vec![1], 2)].into(),
@@ -214,7 +218,7 @@ async fn a_result_that_does_not_fit_its_schema_or_is_no_json_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told() {
+async fn an_abandoned_call_gets_its_last_event_and_its_tool_is_cancelled() {
     struct Spawns(Arc<AtomicBool>);
     impl Tool for Spawns {
         fn spec(&self) -> ToolSpec {
@@ -244,7 +248,7 @@ async fn a_call_that_nobody_waits_for_has_its_last_event_and_its_tool_is_told() 
     until(|| told.load(Ordering::SeqCst)).await;
     assert_eq!(events.ends(), ["tool.failed"]);
     assert_eq!(
-        events.named("tool.failed")[0].fields["code"],
+        events.named("tool.failed")[0].fields()["code"],
         "tool.cancelled"
     );
 }
@@ -259,7 +263,8 @@ impl tool_harness::event::Sink for Calls {
         let Some((engine, runtime)) = self.engine.get() else {
             return;
         };
-        if event.name == "tool.completed" && event.fields()["tool"] == "first" {
+        if matches!(event.kind(), tool_harness::event::EventKind::ToolCompleted { tool, .. } if tool == "first")
+        {
             runtime.block_on(engine.call(call("second", json!({"n": 1}))));
         }
     }
@@ -270,7 +275,7 @@ impl tool_harness::event::Sink for Calls {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_sink_that_is_waited_for_may_call_tools_itself() {
+async fn a_waiting_sink_may_call_tools_itself() {
     let sink = Arc::new(Calls {
         engine: std::sync::OnceLock::new(),
     });
@@ -299,7 +304,7 @@ async fn a_sink_that_is_waited_for_may_call_tools_itself() {
     };
     tokio::time::timeout(Duration::from_secs(60), all)
         .await
-        .expect("nobody waits for ever");
+        .expect("the calls do not deadlock");
 }
 
 /// Blocks, and calls a tool that does.
@@ -323,7 +328,7 @@ impl Tool for Outer {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tools_that_block_and_call_others_that_do_wait_for_no_thread_of_their_own() {
+async fn nested_blocking_tools_do_not_starve_each_other_of_threads() {
     let inner = blocking(spec("inner"), |_: Number| Ok(1));
     let (engine, _) = load(bare().tool(Outer).tool(inner)).await;
     let calls: Vec<_> = (0..300)
@@ -332,7 +337,7 @@ async fn tools_that_block_and_call_others_that_do_wait_for_no_thread_of_their_ow
     let started = Instant::now();
     let results = tokio::time::timeout(Duration::from_secs(60), all_at_once(calls))
         .await
-        .expect("nobody starves");
+        .expect("no call starves");
     assert!(
         results
             .iter()
@@ -342,7 +347,7 @@ async fn tools_that_block_and_call_others_that_do_wait_for_no_thread_of_their_ow
     );
 }
 
-/// All of them, at once.
+/// All futures, concurrently.
 async fn all_at_once(
     calls: Vec<impl Future<Output = tool_harness::ToolResult>>,
 ) -> Vec<tool_harness::ToolResult> {

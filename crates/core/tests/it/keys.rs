@@ -1,4 +1,4 @@
-//! Idempotency keys: an effect is done once, and its answer goes to nobody else.
+//! Idempotency keys: an effect happens once, and only its owner gets the answer.
 
 use crate::support::{Gate, SOON, bare, call, code, load, until};
 use serde_json::{Map, Value, json};
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
+use tool_harness::Effects;
 use tool_harness::artifact::Authority;
-use tool_harness::effect::Effects;
 use tool_harness::middleware::Next;
 use tool_harness::middleware::{Around, Later, Seen};
 use tool_harness::tool::{Idempotency, Inject, RetryPolicy, blocking, function};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRequest, ToolResult, ToolRuntime, ToolSpec};
 
-/// Pays an order, and counts how often it did. What it gives is up to `answer`.
+/// Pays an order and counts payments. `answer` decides the result.
 struct Pay<F> {
     spec: ToolSpec,
     paid: Arc<AtomicUsize>,
@@ -87,13 +87,13 @@ fn is_repeated(result: &ToolResult) -> bool {
 }
 
 #[tokio::test]
-async fn a_key_crosses_sessions_and_never_what_is_injected() {
+async fn a_key_is_shared_across_sessions_but_not_across_injected_values() {
     let injected = spec()
         .inject("user", Inject::Host("user".into()))
         .inject("key", Inject::IdempotencyKey)
         .inject("call", Inject::CallId);
     let (pay, paid) = pays(injected);
-    // The name of a session begins with its user's.
+    // A session id begins with the user's name.
     let user = |call: &tool_harness::Call| call.session_id.split('-').next().map(Value::from);
     let (engine, _) = load(bare().inject("user", user).tool(pay)).await;
     let pay = |session: &str| engine.call(call("pay", json!({"order": 7})).session(session));
@@ -117,13 +117,13 @@ async fn a_key_crosses_sessions_and_never_what_is_injected() {
     assert_ne!(
         key(&first),
         key(&other),
-        "what the tool hands on as the key differs as well"
+        "the key that the tool passes on differs as well"
     );
     assert_eq!(paid.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]
-async fn a_secret_is_part_of_the_key_and_not_of_the_key_that_a_tool_sees() {
+async fn a_secret_is_part_of_the_stored_key_but_not_of_the_key_that_a_tool_sees() {
     let folder = tempfile::tempdir().expect("a folder");
     let (layer, secret) = (
         folder.path().join("harness.md"),
@@ -159,12 +159,12 @@ async fn a_secret_is_part_of_the_key_and_not_of_the_key_that_a_tool_sees() {
     assert_eq!(
         key(&given[0]),
         key(&given[2]),
-        "nobody can guess a secret by the keys it gives"
+        "the visible key does not reveal the secret"
     );
 }
 
 #[tokio::test]
-async fn where_runs_have_a_context_a_key_is_the_sessions_own_unless_the_host_says_whose_it_is() {
+async fn in_runs_with_a_context_a_key_is_per_session_unless_the_host_injects_an_owner() {
     for (spec, shared) in [
         (typed_spec(), false),
         (
@@ -205,7 +205,7 @@ async fn where_runs_have_a_context_a_key_is_the_sessions_own_unless_the_host_say
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_holds_while_a_thread_that_was_left_behind_is_at_work_and_then_has_its_result() {
+async fn a_key_waits_for_an_abandoned_thread_and_then_has_its_result() {
     let (begun, gate) = (Arc::<AtomicUsize>::default(), Gate::default());
     let (counted, held) = (Arc::clone(&begun), gate.clone());
     let retry = RetryPolicy {
@@ -229,7 +229,7 @@ async fn a_key_holds_while_a_thread_that_was_left_behind_is_at_work_and_then_has
     assert_eq!(
         (code(&first), begun.load(Ordering::SeqCst)),
         ("tool.timeout", 1),
-        "it is not tried again while it is at work"
+        "it is not retried while it runs"
     );
     let second = engine.call(call("pay", json!({"order": 7}))).await;
     let class = second.error.as_ref().map(|error| error.class.to_string());
@@ -258,7 +258,7 @@ async fn a_key_holds_while_a_thread_that_was_left_behind_is_at_work_and_then_has
 }
 
 #[tokio::test]
-async fn a_call_without_any_value_of_its_key_is_only_itself() {
+async fn a_call_without_any_key_value_is_never_repeated() {
     let schema = json!({"type": "object", "properties": {"order": {"type": ["integer", "null"]}, "part": {}}});
     let by = Idempotency::By(vec!["order".into(), "part".into()]);
     let (pay, paid) = pays(spec().input(schema).idempotency(by));
@@ -281,7 +281,7 @@ async fn a_call_without_any_value_of_its_key_is_only_itself() {
 }
 
 #[tokio::test]
-async fn what_was_done_is_not_done_again_whatever_its_result_was() {
+async fn a_completed_effect_is_never_repeated_whatever_its_result() {
     let (pay, paid) = answers(spec().output(json!({"type": "object"})), |_, _| {
         Ok(ToolOutput::value("no object"))
     });
@@ -297,7 +297,7 @@ async fn what_was_done_is_not_done_again_whatever_its_result_was() {
         (paid.load(Ordering::SeqCst), events.ends()),
         (1, vec!["tool.failed".to_owned(); 2])
     );
-    // Its keys are no text, so it cannot be JSON.
+    // Its keys are not strings, so it cannot be JSON.
     #[derive(serde::Serialize, schemars::JsonSchema)]
     struct Strange(#[schemars(with = "String")] std::collections::BTreeMap<Vec<u8>, u8>);
     let paid = Arc::<AtomicUsize>::default();
@@ -331,11 +331,11 @@ async fn what_was_done_is_not_done_again_whatever_its_result_was() {
     assert_eq!(
         paid.load(Ordering::SeqCst),
         2,
-        "what says that it failed is tried again"
+        "a reported failure is retried"
     );
 }
 
-/// Withholds every result, a moment after it has told that there is one.
+/// Withholds every result, a moment after signalling that there is one.
 struct Withholds(Arc<Notify>);
 
 impl Around for Withholds {
@@ -358,7 +358,7 @@ impl Around for Withholds {
 }
 
 #[tokio::test]
-async fn what_a_layer_withholds_stays_withheld_and_the_effect_is_done_once() {
+async fn a_result_withheld_by_a_layer_stays_withheld_and_the_effect_happens_once() {
     for gives_up in [false, true] {
         let (pay, paid) = pays(spec());
         let paying = Arc::<Notify>::default();
@@ -379,7 +379,7 @@ async fn what_a_layer_withholds_stays_withheld_and_the_effect_is_done_once() {
 }
 
 #[tokio::test]
-async fn numbers_of_one_worth_are_one_key() {
+async fn equal_numbers_give_the_same_key() {
     let (pay, paid) = pays(spec());
     let (engine, _) = load(bare().tool(pay)).await;
     for (order, expected) in [("1", 1), ("1.0", 1), ("10e-1", 1), ("1.5", 2), ("\"1\"", 3)] {
@@ -390,7 +390,7 @@ async fn numbers_of_one_worth_are_one_key() {
 }
 
 #[tokio::test]
-async fn a_repeated_result_lists_what_was_kept_as_far_as_its_session_can_read_it() {
+async fn a_repeated_result_lists_only_artifacts_that_its_session_can_read() {
     let (pay, _) = pays(spec());
     let (engine, _) = load(bare().tool(pay)).await;
     let pay = |session: &str| engine.call(call("pay", json!({"order": 7})).session(session));

@@ -1,16 +1,16 @@
-//! Threads that a call leaves behind: what they are at is not begun again beside them.
+//! Threads that outlive their call: the same work does not start again while they run.
 
 use crate::support::{Gate, Number, bare, call, code, load, until};
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tool_harness::effect::Effects;
+use tool_harness::Effects;
 use tool_harness::middleware::{Around, Later, Next, Seen};
 use tool_harness::tool::{Idempotency, RetryPolicy, blocking};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolSpec};
 
-/// Runs what is inside until it succeeds, four times at most.
+/// Retries the inner call until it succeeds, at most four times.
 struct Again;
 
 impl Around for Again {
@@ -34,7 +34,7 @@ impl Around for Again {
     }
 }
 
-/// A tool without a limit of any kind that takes longer than it may, and how often it began.
+/// A tool without limits that overruns its deadline, and how often it began.
 fn slow(spec: ToolSpec, gate: &Gate) -> (impl Tool, Arc<AtomicUsize>) {
     let begun = Arc::<AtomicUsize>::default();
     let (counted, held) = (Arc::clone(&begun), gate.clone());
@@ -51,7 +51,7 @@ fn slow(spec: ToolSpec, gate: &Gate) -> (impl Tool, Arc<AtomicUsize>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_whose_thread_is_left_behind_is_not_tried_again_also_where_it_holds_nothing_else() {
+async fn a_call_with_an_abandoned_thread_is_not_retried_even_without_a_permit() {
     let retry = RetryPolicy {
         max_attempts: 4,
         initial_backoff_ms: 1,
@@ -78,7 +78,7 @@ async fn a_call_whose_thread_is_left_behind_is_not_tried_again_also_where_it_hol
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_layer_cannot_begin_again_what_a_thread_that_is_left_behind_is_at() {
+async fn a_layer_cannot_restart_a_body_while_its_abandoned_thread_runs() {
     let gate = Gate::default();
     let (tool, begun) = slow(ToolSpec::new("write_it", "Writes."), &gate);
     let (engine, _) = load(bare().around(Again).tool(tool)).await;

@@ -1,15 +1,15 @@
-//! What is lent, left out or made late on the way of a call is there where it is needed: arguments, and the search for secrets.
+//! Values that a call borrows, skips or builds lazily are available when needed: arguments, and the secret search.
 
 use crate::support::{bare, call, load, load_asking, number_schema};
 use serde_json::{Map, Value, json};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tool_harness::effect::Effects;
+use tool_harness::Effects;
 use tool_harness::middleware::{Around, Later, Next, Seen};
 use tool_harness::tool::{Idempotency, Inject, RetryPolicy};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
-/// Keeps the arguments of each attempt, and fails in one way or another until the last.
+/// Notes the arguments of each attempt, and fails in some way until the last.
 struct Keeps {
     spec: ToolSpec,
     got: Arc<Mutex<Vec<Map<String, Value>>>>,
@@ -48,7 +48,7 @@ impl Tool for Keeps {
     }
 }
 
-/// Runs what is inside so often, whatever comes of it, and then for the last time.
+/// Runs the inner call this often, ignoring the results, and then one last time.
 struct Runs(usize);
 
 impl Around for Runs {
@@ -73,7 +73,7 @@ impl Around for Runs {
 }
 
 #[tokio::test]
-async fn every_attempt_gets_all_of_the_arguments_however_the_one_before_ended() {
+async fn every_attempt_gets_all_arguments_however_the_previous_one_ended() {
     let retry = RetryPolicy {
         max_attempts: 3,
         initial_backoff_ms: 1,
@@ -92,7 +92,7 @@ async fn every_attempt_gets_all_of_the_arguments_however_the_one_before_ended() 
         (1, true, true, true),
     ] {
         for how in ["fails", "fails later", "never ends", "panics"] {
-            // A thread that never ends is left behind, and nothing begins beside it.
+            // A thread that never ends is abandoned, and nothing starts while it runs.
             if blocks && how == "never ends" {
                 continue;
             }
@@ -147,7 +147,7 @@ async fn every_attempt_gets_all_of_the_arguments_however_the_one_before_ended() 
             {
                 wrong.push(case.clone());
             }
-            // What may pass is tried again by the policy; a layer tries whatever it was.
+            // The policy retries transient failures; a layer retries every failure.
             let attempts = match (layers, how) {
                 (0, "panics") => 1,
                 (0, _) => 3,
@@ -166,7 +166,7 @@ async fn every_attempt_gets_all_of_the_arguments_however_the_one_before_ended() 
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Says a text in every place that a result has.
+/// Puts a text into every part of a result.
 struct Says;
 
 impl Tool for Says {
@@ -210,7 +210,7 @@ impl Tool for Says {
 }
 
 #[tokio::test]
-async fn the_shortest_secret_there_is_leaves_by_no_way() {
+async fn the_shortest_possible_secret_never_leaks() {
     const HOW: [&str; 8] = [
         "text", "value", "name", "list", "beside", "kept", "detail", "error",
     ];
@@ -273,7 +273,7 @@ async fn the_shortest_secret_there_is_leaves_by_no_way() {
                     })
                     .collect();
                 let quoted = json!(shown).to_string();
-                // Ids are chosen at random, and a number may be in them by chance.
+                // Ids are random, and may contain the number by chance.
                 let mut said = result.to_json();
                 for chance in ["call_id", "elapsed_ms", "artifacts"] {
                     said.as_object_mut().expect("an object").remove(chance);
@@ -282,7 +282,7 @@ async fn the_shortest_secret_there_is_leaves_by_no_way() {
                     .all()
                     .iter()
                     .map(|event| {
-                        let mut fields = event.fields.clone();
+                        let mut fields = event.fields().clone();
                         for chance in [
                             "elapsed_ms",
                             "stages_ms",
@@ -292,7 +292,7 @@ async fn the_shortest_secret_there_is_leaves_by_no_way() {
                         ] {
                             fields.remove(chance);
                         }
-                        json!([event.name, fields])
+                        json!([event.name(), fields])
                     })
                     .collect();
                 let all = format!("{said} {} {}", json!(told), String::from_utf8_lossy(&kept));

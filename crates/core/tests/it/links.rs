@@ -1,4 +1,4 @@
-//! Links of the chain that decide at once, later, or when they were put off: all come to the same.
+//! Middleware that decides at once, later, or after deferring: the result is the same.
 
 use crate::support::{bare, call, code, echo, load, numbered};
 use serde_json::{Map, Value, json};
@@ -8,12 +8,12 @@ use std::time::Duration;
 use tool_harness::ToolSpec;
 use tool_harness::middleware::{Decision, Judged, Middleware, Step};
 
-/// What a link does each time that it is asked; after the last it allows.
+/// What a middleware does each time it is asked; after the last step it allows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Does {
-    /// Puts another number there.
+    /// Sets another number.
     Puts(i64),
-    /// Puts something there that nests too deep.
+    /// Sets a value that nests too deep.
     PutsDeep,
     Allow,
     Ask,
@@ -22,7 +22,7 @@ pub(crate) enum Does {
     Panic,
 }
 
-/// Does its next things up to a decision, at once or after a while.
+/// Does its next steps up to a decision, at once or after a while.
 pub(crate) struct Script {
     name: &'static str,
     priority: i64,
@@ -94,10 +94,10 @@ impl Middleware for Script {
 }
 
 #[tokio::test]
-async fn a_link_that_decides_at_once_later_or_after_it_put_a_call_off_comes_to_the_same() {
+async fn middleware_that_decides_at_once_later_or_after_deferring_gives_the_same_result() {
     use Does::{Allow, Ask, Defer, Panic, Puts, PutsDeep, Refuse};
     let malformed = "tool.args.malformed_json";
-    // What it does, what it comes to, the number that the body got, and what is written down.
+    // The steps, the outcome, the number that the body got, and the recorded events.
     type Case = (
         &'static [Does],
         &'static str,
@@ -189,7 +189,7 @@ async fn a_link_that_decides_at_once_later_or_after_it_put_a_call_off_comes_to_t
             let actions: Vec<Value> = events
                 .named("hook.decided")
                 .iter()
-                .map(|event| event.fields["action"].clone())
+                .map(|event| event.fields()["action"].clone())
                 .collect();
             assert_eq!(
                 actions,
@@ -205,11 +205,11 @@ async fn a_link_that_decides_at_once_later_or_after_it_put_a_call_off_comes_to_t
 }
 
 #[tokio::test]
-async fn each_link_gets_what_the_one_before_left_whichever_way_it_decides() {
+async fn each_middleware_gets_the_arguments_the_previous_one_left() {
     use Does::{Allow, Ask, Defer, Panic, Puts};
     let silent = |priority| Script::new("silent", priority, false, &[]);
     for later in [false, true] {
-        // One that changes, one that has nothing to say, one that puts it off, and some that ask with what they see.
+        // One changes the arguments, one does nothing, one defers, and some ask with what they see.
         let changes = Script::new("changes", 1, later, &[Puts(7), Allow]);
         let defers = Script::new("defers", 2, later, &[Defer, Allow]);
         let asks = Script::new("asks", 3, !later, &[Defer, Ask]);
@@ -241,7 +241,7 @@ async fn each_link_gets_what_the_one_before_left_whichever_way_it_decides() {
         let decided: Vec<String> = events
             .named("hook.decided")
             .iter()
-            .map(|event| format!("{} {}", event.fields["hook"], event.fields["action"]))
+            .map(|event| format!("{} {}", event.fields()["hook"], event.fields()["action"]))
             .collect();
         let expected = [
             "changes modify",
@@ -261,7 +261,7 @@ async fn each_link_gets_what_the_one_before_left_whichever_way_it_decides() {
             "{later}"
         );
 
-        // What one changed does not run when the next one panics.
+        // Changed arguments do not run if the next middleware panics.
         let builder = bare()
             .middleware(Script::new("changes", 1, later, &[Puts(7), Allow]))
             .tool(echo("echo"));
@@ -279,7 +279,7 @@ async fn each_link_gets_what_the_one_before_left_whichever_way_it_decides() {
 }
 
 #[tokio::test]
-async fn what_would_become_of_a_call_is_what_its_links_make_of_it_and_nothing_is_left_behind() {
+async fn explain_applies_all_middleware_and_has_no_side_effects() {
     use Does::{Allow, Ask, Defer, Panic, Puts, PutsDeep};
     for later in [false, true] {
         for (steps, expected) in [
@@ -316,7 +316,7 @@ async fn what_would_become_of_a_call_is_what_its_links_make_of_it_and_nothing_is
 }
 
 #[tokio::test]
-async fn what_would_become_of_a_call_names_every_link() {
+async fn explain_names_every_middleware() {
     use Does::{Allow, Puts};
     let links = [
         Script::new("quiet", 1, false, &[]),

@@ -1,4 +1,4 @@
-//! Numbers arrive as what the schema calls them, and one that does not fit its type is an argument to mend.
+//! Numbers arrive as the type in the schema, and one that does not fit its type is a repairable error.
 
 use crate::support::{Number, bare, call, code, load, text};
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ struct Small {
 }
 
 #[tokio::test]
-async fn a_number_that_its_type_would_make_infinite_is_refused() {
+async fn a_number_that_would_overflow_to_infinity_is_refused() {
     let small = function(spec("small"), |input: Small| async move {
         Ok(f64::from(input.x))
     });
@@ -115,7 +115,7 @@ async fn a_number_that_its_type_would_make_infinite_is_refused() {
     }
 }
 
-/// Gives its arguments back as they came.
+/// Returns its arguments unchanged.
 struct Back;
 
 impl Tool for Back {
@@ -139,7 +139,7 @@ impl Tool for Back {
 }
 
 #[tokio::test]
-async fn only_what_the_schema_calls_an_integer_changes_its_form() {
+async fn only_numbers_that_the_schema_calls_integers_are_rewritten() {
     let (engine, _) = load(bare().tool(Back)).await;
     let sent = r#"{"i":1.0,"n":1.0,"both":2.0,"pairs":[3.0,3.0],"ref":4e0,"all":5.0,"x_a":6.0,"other":7.0,"large":1e20}"#;
     let result = engine.call(text("back", sent)).await;
@@ -171,7 +171,7 @@ fn paths(result: &ToolResult) -> Vec<String> {
         .collect()
 }
 
-/// Takes even numbers, which its schema does not say.
+/// Accepts only even numbers, which its schema does not say.
 #[derive(schemars::JsonSchema)]
 struct Even {
     #[expect(dead_code, reason = "only its schema is used")]
@@ -210,7 +210,7 @@ struct Widths {
 }
 
 #[tokio::test]
-async fn a_number_that_does_not_fit_its_type_is_refused_with_its_path() {
+async fn a_number_out_of_range_for_its_type_is_refused_with_its_path() {
     let widths = function(spec("widths"), |_: Widths| async { Ok(1) });
     let (engine, events) = load(bare().tool(widths)).await;
     for (sent, path) in [
@@ -256,7 +256,7 @@ async fn a_number_that_does_not_fit_its_type_is_refused_with_its_path() {
 }
 
 #[tokio::test]
-async fn read_artifact_takes_whole_numbers_however_they_are_written() {
+async fn read_artifact_accepts_whole_numbers_in_any_notation() {
     struct Keeps;
     impl Tool for Keeps {
         fn spec(&self) -> ToolSpec {
@@ -296,7 +296,7 @@ async fn read_artifact_takes_whole_numbers_however_they_are_written() {
             .session("s"),
         )
         .await;
-    // No id has such characters, as it may have any digits.
+    // No id contains these characters, but one may contain any digits.
     assert!(!beyond.text().contains("?%&"), "{}", beyond.text());
 }
 
@@ -315,7 +315,7 @@ enum Shape {
 }
 
 #[tokio::test]
-async fn a_result_with_a_number_that_json_has_no_word_for_fails_and_says_where() {
+async fn a_result_with_a_number_that_json_cannot_express_fails_and_names_its_place() {
     let measured = |n: i64| {
         let mut all = Measured {
             maybe: Some(1.0),
@@ -357,7 +357,7 @@ async fn a_result_with_a_number_that_json_has_no_word_for_fails_and_says_where()
             result.text()
         );
         assert!(
-            result.text().contains("JSON has no word for") && result.text().contains(path),
+            result.text().contains("JSON cannot represent") && result.text().contains(path),
             "{}",
             result.text()
         );

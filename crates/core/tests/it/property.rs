@@ -32,7 +32,7 @@ fn key() -> impl Strategy<Value = String> + Clone {
     prop_oneof!["[abc]", Just("a/b".to_owned()), Just("~".to_owned())]
 }
 
-/// Numbers as few write them.
+/// Numbers in unusual notations.
 const NUMBERS: &[&str] = &[
     "1.0",
     "1e0",
@@ -68,7 +68,7 @@ fn value() -> impl Strategy<Value = Value> + Clone {
     })
 }
 
-/// A value, or one that is in so many lists, or in so many objects.
+/// A value, or one nested in lists or objects.
 fn sent() -> impl Strategy<Value = Value> {
     let deep = (value(), 0_usize..70, any::<bool>()).prop_map(|(inner, levels, in_lists)| {
         (0..levels).fold(inner, |inner, _| {
@@ -88,7 +88,7 @@ fn sent() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What a reference may lead to besides `i`: schemas that refer to themselves, once or several times.
+/// Targets of references besides `i`: schemas that refer to themselves, once or several times.
 fn recursive() -> impl Strategy<Value = Value> {
     proptest::sample::select(vec![
         json!({"maximum": 2}),
@@ -162,7 +162,7 @@ fn object(inner: impl Strategy<Value = Value> + Clone) -> impl Strategy<Value = 
     })
 }
 
-/// Whether a path leads to something in the arguments, or to something that the schema wants there.
+/// Whether a path leads to something in the arguments, or to something that the schema requires.
 fn is_there(path: &str, arguments: &Value, schema: &Value) -> bool {
     let Some((parent, name)) = path.rsplit_once('/') else {
         return path.is_empty();
@@ -185,7 +185,7 @@ fn requires(schema: &Value, name: &str) -> bool {
         }
 }
 
-/// The whole schema of a tool: an object with what it refers to.
+/// The whole schema of a tool: an object with its definitions.
 fn whole() -> impl Strategy<Value = Value> {
     (object(schema()), recursive()).prop_map(|(mut schema, recursive)| {
         schema["$defs"] = json!({"i": {"type": "integer", "minimum": 0}, "r": recursive});
@@ -193,7 +193,7 @@ fn whole() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Fills in what is left out, as the guide says: at every level of declared objects.
+/// Fills in defaults as the guide says: at every level of declared objects.
 fn fill_in(schema: &Value, arguments: &mut Value) {
     let (Some(properties), Some(object)) = (
         schema.get("properties").and_then(Value::as_object),
@@ -210,7 +210,7 @@ fn fill_in(schema: &Value, arguments: &mut Value) {
     }
 }
 
-/// Whether every default that may be filled in fits its own schema.
+/// Whether every default that may be filled in matches its own schema.
 fn defaults_fit(root: &Value, schema: &Value) -> bool {
     schema
         .get("properties")
@@ -238,7 +238,7 @@ fn any_part(value: &Value, depth: usize, is_it: &impl Fn(&Value, usize) -> bool)
         }
 }
 
-/// Whether it is refused whatever the schema says: a number that no float can hold, or more than 64 levels.
+/// Whether it is refused under any schema: a number that no float can hold, or more than 64 levels.
 fn is_unrepresentable(value: &Value) -> bool {
     any_part(value, 0, &|part, depth| {
         let text = part
@@ -271,7 +271,7 @@ proptest! {
             let Some(error) = result.error else {
                 prop_assert!(!is_unrepresentable(&sent) && validator.is_valid(&arguments), "{} for {}", arguments, schema);
                 let given = result.value.expect("a value");
-                // JSON Schema compares numbers by what they are.
+                // JSON Schema compares numbers by value.
                 let same = jsonschema::draft202012::new(&json!({"const": arguments})).expect("a schema");
                 prop_assert!(same.is_valid(&given), "{} became {}", arguments, given);
                 continue;
@@ -288,8 +288,8 @@ proptest! {
             let message = errors[0]["message"].as_str().expect("a message");
             if message.contains("the most this recursive schema is checked for") {
                 prop_assert!(any_part(&arguments, 0, &|_, depth| depth > 4), "{} for {}", arguments, schema);
-            } else if message.contains("it is no int32") {
-                // Numbers of any size, also those that only infinity stands for.
+            } else if message.contains("does not fit int32") {
+                // Numbers of any size, even those beyond the largest float.
                 let text = arguments.pointer(paths[0]).and_then(Value::as_number).map(ToString::to_string).expect("a number");
                 let number: f64 = text.parse().expect("a number");
                 prop_assert!(number.abs() > f64::from(i32::MAX), "{} of {}", paths[0], arguments);

@@ -5,10 +5,12 @@ use crate::support::{call, code, load};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tool_harness::effect::Effects;
+use tool_harness::Effects;
 use tool_harness::event::Event;
 use tool_harness::store::{Head, MemoryRecord, Record, StoreError};
-use tool_harness::{EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
+use tool_harness::{
+    EngineBuilder, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec,
+};
 
 /// Counts how often it runs.
 struct Counted {
@@ -47,7 +49,7 @@ fn tools(ran: &Arc<AtomicUsize>) -> EngineBuilder {
 }
 
 #[tokio::test]
-async fn the_record_has_the_events_of_a_call_in_their_order() {
+async fn the_record_has_the_events_of_a_call_in_order() {
     let (ran, record) = (Arc::default(), Arc::new(MemoryRecord::new(100)));
     let (engine, _) = load(tools(&ran).record(Arc::clone(&record) as Arc<dyn Record>)).await;
     assert!(!engine.call(call("write_note", json!({}))).await.is_error);
@@ -55,7 +57,7 @@ async fn the_record_has_the_events_of_a_call_in_their_order() {
     let names: Vec<String> = record
         .events()
         .into_iter()
-        .map(|event| event.name)
+        .map(|event| event.name().to_owned())
         .collect();
     assert_eq!(names, ["tool.started", "tool.completed", "tool.rejected"]);
 }
@@ -89,4 +91,62 @@ async fn a_call_with_effects_does_not_run_without_its_record() {
         assert!(!engine.call(call("think", json!({}))).await.is_error);
         assert_eq!(ran.load(Ordering::SeqCst), 1);
     }
+}
+
+/// Calls `write_note` from within its own call.
+struct Outer(ToolSpec);
+
+impl Tool for Outer {
+    fn spec(&self) -> ToolSpec {
+        self.0.clone()
+    }
+
+    async fn call(
+        &self,
+        (): &(),
+        runtime: ToolRuntime<'_>,
+        _: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
+        let inner = runtime.call("write_note", json!({})).await;
+        Ok(ToolOutput::value(inner.is_error))
+    }
+}
+
+#[tokio::test]
+async fn an_event_says_which_run_and_turn_it_belongs_to_and_events_of_a_session_are_numbered() {
+    let (ran, record) = (Arc::default(), Arc::new(MemoryRecord::new(100)));
+    let outer = ToolSpec::new("call_inside", "Calls another tool.").effects(Effects::READ);
+    let engine = tools(&ran).tool(Outer(outer.input(json!({"type": "object"}))));
+    let (engine, _) = load(engine.record(Arc::clone(&record) as Arc<dyn Record>)).await;
+
+    let (run, made) = (engine.start(()), AtomicUsize::new(0));
+    let fresh = || format!("call {}", made.fetch_add(1, Ordering::SeqCst));
+    for _ in 0..2 {
+        let turn = run.turn().expect("a turn");
+        let tools = ["think", "write_note"];
+        let requests = tools.map(|tool| ToolRequest::new(fresh(), tool, json!({})));
+        turn.call(requests.into()).await;
+    }
+    let outside = call("call_inside", json!({}));
+    let outermost = outside.id.to_string();
+    assert!(!engine.call(outside).await.is_error);
+
+    let events = record.events();
+    let (in_run, outside): (Vec<_>, Vec<_>) =
+        events.iter().partition(|event| event.run_id == run.id());
+    let count = |turn: &str| in_run.iter().filter(|event| event.turn_id == turn).count();
+    let [first, second] = [1, 2].map(|number| format!("{}/{number}", run.id()));
+    assert_eq!((count(&first), count(&second), in_run.len()), (4, 4, 8));
+    let mut numbers: Vec<u64> = in_run.iter().map(|event| event.sequence).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=8).collect::<Vec<u64>>());
+
+    // A call outside any turn is a turn of its own, with the calls inside it.
+    assert_eq!(outside.len(), 4);
+    assert!(outside.iter().all(|event| event.turn_id == outermost));
+    let json = outside[0].to_json();
+    assert_eq!(
+        (&json["event"], &json["sequence"], &json["turn_id"]),
+        (&json!("tool.started"), &json!(9), &json!(outermost))
+    );
 }

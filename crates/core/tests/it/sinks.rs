@@ -1,4 +1,4 @@
-//! Sinks that are waited for: by calls, and not by the runtime.
+//! Sinks with guaranteed delivery: calls wait for them, the runtime does not.
 
 use crate::support::{bare, call, echo, load_asking, numbered};
 use serde_json::json;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{Sender, channel};
-use tool_harness::event::{Delivery, EVENTS, EventRef, Sink};
+use tool_harness::event::{Delivery, EventName, EventRef, Sink};
 use tool_harness::{ToolError, ToolSpec};
 
-/// Hands events to a task of the runtime, which has to run for that.
+/// Passes events to a task of the runtime, which must run for that.
 struct ToTask(Sender<String>);
 
 impl Sink for ToTask {
     fn record(&self, event: &EventRef<'_>) {
-        let _ = self.0.blocking_send(event.name.to_owned());
+        let _ = self.0.blocking_send(event.name.text().to_owned());
     }
 
     fn delivery(&self) -> Delivery {
@@ -23,7 +23,7 @@ impl Sink for ToTask {
 }
 
 #[tokio::test]
-async fn a_sink_that_needs_the_runtime_is_waited_for_by_calls_and_misses_nothing() {
+async fn calls_wait_for_a_sink_that_needs_the_runtime_and_it_misses_nothing() {
     let (sender, mut receiver) = channel(4);
     let engine = bare()
         .sink(Arc::new(ToTask(sender)))
@@ -44,19 +44,21 @@ async fn a_sink_that_needs_the_runtime_is_waited_for_by_calls_and_misses_nothing
     }
     let taken = tokio::time::timeout(Duration::from_secs(30), taken)
         .await
-        .expect("nobody waits for ever")
+        .expect("the calls do not deadlock")
         .expect("counted");
     assert_eq!((taken, engine.missed_events()), (3000, 0));
 }
 
-/// Takes its time for each event, and counts the ends of calls.
+/// Handles events slowly, and counts final events.
 struct Slow(AtomicU64);
 
 impl Sink for Slow {
     fn record(&self, event: &EventRef<'_>) {
         std::thread::sleep(Duration::from_millis(1));
-        self.0
-            .fetch_add(u64::from(event.name == "tool.completed"), Ordering::SeqCst);
+        self.0.fetch_add(
+            u64::from(event.name == EventName::ToolCompleted),
+            Ordering::SeqCst,
+        );
     }
 
     fn delivery(&self) -> Delivery {
@@ -65,7 +67,7 @@ impl Sink for Slow {
 }
 
 #[tokio::test]
-async fn no_call_waits_for_a_sink_beyond_its_time_and_others_go_on_meanwhile() {
+async fn no_call_waits_for_a_sink_beyond_its_deadline_and_other_calls_go_on() {
     let slow = Arc::new(Slow(AtomicU64::new(0)));
     let engine = bare()
         .sink(Arc::clone(&slow) as Arc<dyn Sink>)
@@ -82,9 +84,9 @@ async fn no_call_waits_for_a_sink_beyond_its_time_and_others_go_on_meanwhile() {
         }
     });
     let (mut made, mut waited) = (0, Vec::new());
-    // Its queue is full after some hundred calls, and the batch it is at takes a second.
+    // Its queue is full after some hundred calls, and the current batch takes a second.
     while waited.len() < 3 {
-        assert!(made < 20_000, "it was never waited for");
+        assert!(made < 20_000, "no call waited for the sink");
         let mut timed = call("echo", json!({"n": made}));
         timed.timeout = Some(Duration::from_millis(100));
         let (started, before) = (Instant::now(), ticks.load(Ordering::SeqCst));
@@ -95,7 +97,7 @@ async fn no_call_waits_for_a_sink_beyond_its_time_and_others_go_on_meanwhile() {
             waited.push((took, ticks.load(Ordering::SeqCst) - before));
         }
     }
-    // The quickest: a busy machine may hold up any of them.
+    // The fastest: a busy machine may delay any of them.
     assert!(
         waited
             .iter()
@@ -108,11 +110,15 @@ async fn no_call_waits_for_a_sink_beyond_its_time_and_others_go_on_meanwhile() {
     );
     ticking.abort();
     assert!(engine.flush(Duration::from_secs(60)).await);
-    assert_eq!(slow.0.load(Ordering::SeqCst), made, "no end is lost");
+    assert_eq!(
+        slow.0.load(Ordering::SeqCst),
+        made,
+        "no final event is lost"
+    );
 }
 
 #[tokio::test]
-async fn every_field_that_a_sink_is_given_is_in_the_table_of_events() {
+async fn every_event_field_is_in_the_event_table() {
     let fails = numbered(ToolSpec::new("fail", "Fails.").pure(), |_| async move {
         Err(ToolError::fatal("broken", "broken"))
     });
@@ -129,15 +135,12 @@ async fn every_field_that_a_sink_is_given_is_in_the_table_of_events() {
         ["tool.completed", "tool.failed", "tool.rejected"]
     );
     for event in events.all() {
-        let kind = EVENTS
-            .iter()
-            .find(|kind| kind.name == event.name)
-            .expect("a kind of event");
-        let unknown: Vec<&String> = event
-            .fields
+        let documented = event.kind.name().fields();
+        let fields = event.fields();
+        let unknown: Vec<&String> = fields
             .keys()
-            .filter(|field| !kind.fields.iter().any(|(name, _)| name == field))
+            .filter(|field| !documented.iter().any(|(name, _)| name == field))
             .collect();
-        assert!(unknown.is_empty(), "{}: {unknown:?}", event.name);
+        assert!(unknown.is_empty(), "{}: {unknown:?}", event.name());
     }
 }

@@ -1,4 +1,4 @@
-//! An engine without a project, and what it writes down.
+//! An engine without a project, and its events.
 
 use serde_json::Value;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use tool_harness::schema;
 use tool_harness::tool::{Function, function};
 use tool_harness::{Arguments, Call, Engine, EngineBuilder, ToolError, ToolResult, ToolSpec};
 
-/// Keeps every event, with what goes in and comes out if it shall.
+/// Collects every event, optionally with arguments and results.
 pub(crate) struct Events(Mutex<Vec<Event>>, Payloads);
 
 impl Default for Events {
@@ -39,7 +39,7 @@ impl Events {
     pub(crate) fn named(&self, name: &str) -> Vec<Event> {
         self.all()
             .into_iter()
-            .filter(|event| event.name == name)
+            .filter(|event| event.name() == name)
             .collect()
     }
 
@@ -48,20 +48,20 @@ impl Events {
         let ends = ["tool.completed", "tool.failed", "tool.rejected"];
         self.all()
             .into_iter()
-            .map(|event| event.name)
+            .map(|event| event.name().to_owned())
             .filter(|name| ends.contains(&name.as_str()))
             .collect()
     }
 }
 
-/// An engine of these tools, and its events.
+/// An engine with these tools, and its events.
 pub(crate) async fn load<State, Ctx>(
     builder: EngineBuilder<State, Ctx>,
 ) -> (Engine<Ctx>, Arc<Events>) {
     loaded(builder, Arc::default()).await
 }
 
-/// The same with events that hold what goes in and comes out.
+/// The same with arguments and results in the events.
 pub(crate) async fn load_asking<State, Ctx>(
     builder: EngineBuilder<State, Ctx>,
 ) -> (Engine<Ctx>, Arc<Events>) {
@@ -99,11 +99,11 @@ pub(crate) fn text(tool: &str, arguments: &str) -> Call {
 /// The arguments of the tools below.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Number {
-    /// Which.
+    /// The number.
     pub(crate) n: i64,
 }
 
-/// A tool that gives its number back.
+/// A tool that returns its number.
 pub(crate) fn echo(name: &str) -> impl tool_harness::Tool {
     numbered(
         ToolSpec::new(name, "Gives the number back.").pure(),
@@ -111,7 +111,7 @@ pub(crate) fn echo(name: &str) -> impl tool_harness::Tool {
     )
 }
 
-/// A tool over a number.
+/// A tool that takes a number.
 pub(crate) fn numbered<F, A>(spec: ToolSpec, run: F) -> Function<impl Fn(Number) -> A, Number, i64>
 where
     F: Fn(i64) -> A + Send + Sync + 'static,
@@ -133,12 +133,12 @@ pub(crate) fn number_schema() -> Value {
 /// How long anything may take on a busy machine before it counts as hanging.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
 
-/// Holds threads until the test opens it, so that no test depends on how long something takes.
+/// Blocks threads until the test opens it, so that no test depends on timing.
 #[derive(Clone, Default)]
 pub(crate) struct Gate(Arc<(Mutex<bool>, Condvar)>);
 
 impl Gate {
-    /// Waits until the gate is open; `false` if that took too long.
+    /// Waits until the gate is open; `false` after a timeout.
     pub(crate) fn pass(&self) -> bool {
         let (is_open, changed) = &*self.0;
         let guard = is_open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,7 +167,7 @@ pub(crate) fn until(holds: impl Fn() -> bool) -> impl Future<Output = ()> {
     async move {
         let started = Instant::now();
         while !holds() {
-            assert!(started.elapsed() < SOON, "{caller}: it never came");
+            assert!(started.elapsed() < SOON, "{caller}: it never happened");
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }

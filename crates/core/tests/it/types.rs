@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use tool_harness::Effects;
 use tool_harness::content::{ContentBlock, Media};
-use tool_harness::effect::Effects;
 use tool_harness::store::StoreScope;
 use tool_harness::tool::{Inject, blocking, function};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec, TypedTool};
@@ -16,10 +16,10 @@ use tool_harness::{Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSp
 struct Search {
     /// What to look for.
     query: String,
-    /// How many to give.
+    /// How many to return.
     #[serde(default)]
     limit: Option<u32>,
-    /// Who asks; the host knows.
+    /// The user, which the host injects.
     #[serde(default)]
     #[schemars(skip)]
     user: String,
@@ -103,7 +103,7 @@ impl TypedTool<Orders, Asker> for SearchOrders {
 }
 
 #[tokio::test]
-async fn a_typed_tool_has_its_state_its_runs_context_and_schemas_of_its_types() {
+async fn a_typed_tool_gets_its_state_and_context_and_derives_its_schemas() {
     let orders = Orders {
         names: vec!["blue lamp", "red lamp", "chair"],
         searches: AtomicU64::new(0),
@@ -224,7 +224,7 @@ impl Tool for Draw {
 }
 
 #[tokio::test]
-async fn a_tool_gives_blocks_and_a_provider_and_calls_others_through_the_path() {
+async fn a_tool_can_return_blocks_and_provider_data_and_call_other_tools() {
     let double = blocking(
         ToolSpec::new("double", "Doubles.").pure(),
         |input: Number| Ok(input.n * 2),
@@ -243,14 +243,14 @@ async fn a_tool_gives_blocks_and_a_provider_and_calls_others_through_the_path() 
     assert_eq!(
         events.ends(),
         ["tool.completed", "tool.completed"],
-        "the call inside has events of its own"
+        "the nested call has its own events"
     );
     let inner = engine.call(call("draw_dot", json!({"size": "x"}))).await;
     assert_eq!(code(&inner), "tool.args.invalid_schema");
 }
 
 #[tokio::test]
-async fn without_a_workspace_or_the_effect_nothing_is_touched() {
+async fn without_a_workspace_or_the_effect_a_tool_touches_no_file() {
     struct Reach;
     impl TypedTool for Reach {
         type Input = Number;
@@ -301,7 +301,7 @@ async fn without_a_workspace_or_the_effect_nothing_is_touched() {
     );
 }
 
-/// Keeps a text, or reads one that was kept.
+/// Stores a text, or reads a stored one.
 struct Keeper;
 
 #[derive(Deserialize, schemars::JsonSchema)]
@@ -340,7 +340,7 @@ impl TypedTool for Keeper {
 }
 
 #[tokio::test]
-async fn what_a_tool_keeps_has_no_secrets_and_is_read_in_its_own_session_only() {
+async fn artifacts_of_a_tool_contain_no_secrets_and_are_readable_only_in_their_session() {
     let (engine, events) = load(bare().tool(Keeper)).await;
     let within = |session: &str, arguments| {
         let mut call = call("keep_text", arguments);
@@ -368,7 +368,7 @@ async fn what_a_tool_keeps_has_no_secrets_and_is_read_in_its_own_session_only() 
 }
 
 #[tokio::test]
-async fn a_tool_may_give_nothing_where_its_type_says_so() {
+async fn a_tool_may_return_nothing_if_its_type_allows_it() {
     let maybe = function(
         ToolSpec::new("find_it", "Finds it.").pure(),
         |input: Number| async move { Ok((input.n > 0).then_some(input.n)) },
@@ -387,7 +387,7 @@ async fn a_tool_may_give_nothing_where_its_type_says_so() {
     );
 }
 
-/// Waits until nobody waits for it any more, and then asks whether its call is over.
+/// Waits until its caller is gone, and then checks whether its call is over.
 struct Late(Arc<Mutex<Option<bool>>>);
 
 impl Tool for Late {
@@ -416,7 +416,7 @@ impl Tool for Late {
 }
 
 #[tokio::test]
-async fn a_tool_that_asks_after_its_call_is_over_is_told_and_calls_nothing_more() {
+async fn a_tool_can_see_that_its_call_is_over_and_can_call_nothing_more() {
     let told = Arc::new(Mutex::new(None));
     let (engine, _) = load(bare().tool(Late(Arc::clone(&told))).tool(echo("echo"))).await;
     assert_eq!(

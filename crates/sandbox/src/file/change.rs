@@ -1,12 +1,12 @@
 //! Removing and renaming.
 
-use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, unlinkat};
+use rustix::fs::{AtFlags, RenameFlags, renameat_with, unlinkat};
 use rustix::io::Errno;
 
 use super::error::{FileError, shown};
 use super::protected::is_stem;
 use super::target::Parents;
-use super::tree::{empty_tree, judge_tree};
+use super::tree::{SweepAction, sweep};
 use super::write::TRIES;
 use super::{FileKind, Jail};
 
@@ -22,8 +22,8 @@ impl Jail {
             .ok_or_else(|| FileError::NotFound(shown(path)))?;
         let flags = if FileKind::of(&stat) == FileKind::Directory {
             if recursive {
-                judge_tree(&guard, &place)?;
-                empty_tree(&guard, &place)?;
+                sweep(&guard, &place, SweepAction::Judge)?;
+                sweep(&guard, &place, SweepAction::Remove)?;
             }
             AtFlags::REMOVEDIR
         } else {
@@ -45,7 +45,7 @@ impl Jail {
             .ok_or_else(|| FileError::NotFound(shown(from)))?;
         match FileKind::of(&stat) {
             FileKind::File | FileKind::Link => {}
-            FileKind::Directory => judge_tree(&guard, &source)?,
+            FileKind::Directory => sweep(&guard, &source, SweepAction::Judge)?,
             FileKind::Other => return Err(FileError::NotRegular(shown(from))),
         }
         let target = self.target(&guard, to, Parents::Create)?;
@@ -56,27 +56,15 @@ impl Jail {
             return Err(FileError::Protected(shown(to)));
         }
         for _ in 0..TRIES {
-            let renamed = match self.replaceable(&target)? {
-                Some(_) => renameat(
-                    source.directory(),
-                    source.name(),
-                    target.directory(),
-                    target.name(),
-                ),
-                None => {
-                    let free = RenameFlags::NOREPLACE;
-                    match renameat_with(
-                        source.directory(),
-                        source.name(),
-                        target.directory(),
-                        target.name(),
-                        free,
-                    ) {
-                        Err(Errno::EXIST) => continue,
-                        other => other,
-                    }
-                }
+            let flags = match self.replaceable(&target)? {
+                Some(_) => RenameFlags::empty(),
+                None => RenameFlags::NOREPLACE,
             };
+            let (from, to) = (source.directory(), target.directory());
+            let renamed = renameat_with(from, source.name(), to, target.name(), flags);
+            if renamed == Err(Errno::EXIST) && flags == RenameFlags::NOREPLACE {
+                continue;
+            }
             return renamed.map_err(|errno| {
                 if errno == Errno::NOENT {
                     source.failed(errno)

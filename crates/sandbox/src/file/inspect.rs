@@ -177,13 +177,7 @@ struct Search {
     /// The directory that holds every match.
     start: String,
     /// The most components a match can have, if the pattern limits them.
-    depth: Depth,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Depth {
-    AtMost(usize),
-    Any,
+    depth: Option<usize>,
 }
 
 impl Search {
@@ -223,17 +217,13 @@ impl Search {
             parts[..plain].join("/")
         };
         // Slashes inside braces or brackets are counted too, which only makes this too large.
-        let depth = if text.contains("**") {
-            Depth::Any
-        } else {
-            Depth::AtMost(parts.len())
-        };
+        let depth = (!text.contains("**")).then_some(parts.len());
         // `.git` is left out even if the pattern names it.
         if parts[..plain].contains(&GIT_FOLDER) {
             return Ok(Self {
                 matcher: GlobSet::empty(),
                 start,
-                depth: Depth::AtMost(0),
+                depth: Some(0),
             });
         }
         Ok(Self {
@@ -244,9 +234,7 @@ impl Search {
     }
 
     fn reaches_below(&self, directory: &str) -> bool {
-        match self.depth {
-            Depth::Any => true,
-            Depth::AtMost(parts) => directory.split('/').count() < parts,
-        }
+        self.depth
+            .is_none_or(|parts| directory.split('/').count() < parts)
     }
 }

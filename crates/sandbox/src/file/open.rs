@@ -36,11 +36,7 @@ pub(super) const NAME_DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY);
 
 /// Opens a file anywhere for the harness itself; does not block on a pipe.
 pub fn open_nonblocking(path: &Path) -> std::io::Result<File> {
-    Ok(File::from(open(
-        path,
-        READ | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?))
+    Ok(open(path, READ | OFlags::CLOEXEC, Mode::empty())?.into())
 }
 
 /// Opens `path` from `directory` under the given limits. This crate opens given paths in no other
@@ -51,14 +47,9 @@ pub(super) fn open_beneath(
     flags: OFlags,
     limits: ResolveFlags,
 ) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::CLOEXEC;
     for _ in 0..TRIES {
-        match openat2(
-            directory,
-            path,
-            flags | OFlags::CLOEXEC,
-            Mode::empty(),
-            limits,
-        ) {
+        match openat2(directory, path, flags, Mode::empty(), limits) {
             // The kernel could not tell whether a rename led outside, and asks for another try.
             Err(Errno::AGAIN | Errno::INTR) => std::thread::yield_now(),
             done => return done,
@@ -156,12 +147,7 @@ impl Jail {
         let inside = self.parse(given)?;
         let opened = open_beneath(self.root.as_fd(), inside.as_str(), READ, BENEATH)
             .map_err(|errno| FileError::from_open(given, errno))?;
-        let stat = fstat(&opened).map_err(|errno| FileError::from_os(given, errno))?;
-        match FileKind::of(&stat) {
-            FileKind::File => Ok((File::from(opened), stat)),
-            FileKind::Directory => Err(FileError::IsDirectory(shown(given))),
-            FileKind::Link | FileKind::Other => Err(FileError::NotRegular(shown(given))),
-        }
+        regular_file(opened, given)
     }
 
     /// The real path of an opened descriptor, relative to the workspace. Fails if it cannot be
@@ -233,6 +219,19 @@ impl Jail {
         let mut text = String::new();
         file.take(4096).read_to_string(&mut text).ok()?;
         self.real(text.strip_prefix("gitdir:")?.trim()).ok()
+    }
+}
+
+/// An opened file and its metadata, if it is a regular one.
+pub(super) fn regular_file(
+    opened: OwnedFd,
+    given: &str,
+) -> Result<(File, rustix::fs::Stat), FileError> {
+    let stat = fstat(&opened).map_err(|errno| FileError::from_os(given, errno))?;
+    match FileKind::of(&stat) {
+        FileKind::File => Ok((opened.into(), stat)),
+        FileKind::Directory => Err(FileError::IsDirectory(shown(given))),
+        FileKind::Link | FileKind::Other => Err(FileError::NotRegular(shown(given))),
     }
 }
 

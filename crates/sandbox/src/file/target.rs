@@ -4,12 +4,12 @@
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, fstat, mkdirat, statat};
+use rustix::fs::{Access, AtFlags, Mode, OFlags, accessat, mkdirat, statat};
 use rustix::io::Errno;
 
 use super::error::{FileError, shown};
 use super::guard::WriteGuard;
-use super::open::{BENEATH, NAME_DIRECTORY, NO_LINKS, READ, open_beneath};
+use super::open::{BENEATH, NAME_DIRECTORY, NO_LINKS, READ, open_beneath, regular_file};
 use super::path::{RelativePath, join};
 use super::{FileKind, Jail};
 
@@ -128,27 +128,21 @@ impl Jail {
                     Access::WRITE_OK,
                     AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW,
                 )
-                .or_else(|errno| {
-                    if errno == Errno::NOENT {
-                        Ok(())
-                    } else {
-                        Err(place.failed(errno))
-                    }
+                .or_else(|errno| match errno {
+                    Errno::NOENT => Ok(()),
+                    _ => Err(place.failed(errno)),
                 })?;
                 Ok(Some(stat))
             }
             FileKind::Directory => Err(FileError::IsDirectory(given)),
             FileKind::Other => Err(FileError::NotRegular(given)),
             // Never followed; where it leads only decides the message.
-            FileKind::Link => match open_beneath(
-                self.root.as_fd(),
-                place.real.as_str(),
-                OFlags::PATH,
-                BENEATH,
-            ) {
-                Err(Errno::XDEV) => Err(FileError::Outside(given)),
-                _ => Err(FileError::Link(given)),
-            },
+            FileKind::Link => {
+                match open_beneath(self.root.as_fd(), place.real(), OFlags::PATH, BENEATH) {
+                    Err(Errno::XDEV) => Err(FileError::Outside(given)),
+                    _ => Err(FileError::Link(given)),
+                }
+            }
         }
     }
 }
@@ -172,11 +166,7 @@ impl WriteTarget {
 
     /// The metadata of what exists there; does not follow links.
     pub(super) fn stat(&self) -> Result<Option<rustix::fs::Stat>, FileError> {
-        match statat(
-            &self.directory,
-            self.name.as_str(),
-            AtFlags::SYMLINK_NOFOLLOW,
-        ) {
+        match statat(&self.directory, self.name(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(self.failed(errno)),
@@ -185,22 +175,13 @@ impl WriteTarget {
 
     /// Opens the regular file that exists there for reading, if any.
     pub(super) fn open_file(&self) -> Result<Option<File>, FileError> {
-        let opened = match open_beneath(
-            self.directory(),
-            self.name.as_str(),
-            READ | OFlags::NOFOLLOW,
-            NO_LINKS,
-        ) {
+        let flags = READ | OFlags::NOFOLLOW;
+        let opened = match open_beneath(self.directory(), self.name(), flags, NO_LINKS) {
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP) => return Err(FileError::Link(shown(&self.given))),
             done => done.map_err(|errno| FileError::from_open(&self.given, errno))?,
         };
-        let stat = fstat(&opened).map_err(|errno| self.failed(errno))?;
-        match FileKind::of(&stat) {
-            FileKind::File => Ok(Some(File::from(opened))),
-            FileKind::Directory => Err(FileError::IsDirectory(shown(&self.given))),
-            FileKind::Link | FileKind::Other => Err(FileError::NotRegular(shown(&self.given))),
-        }
+        regular_file(opened, &self.given).map(|(file, _)| Some(file))
     }
 
     pub(super) fn failed(&self, errno: Errno) -> FileError {

@@ -17,34 +17,35 @@ use super::target::WriteTarget;
 const ENTRIES: usize = 200_000;
 /// The deepest nesting; each level holds a descriptor.
 const DEPTH: usize = 128;
+/// Follow no links, and cross no mounts.
+const WITHIN: ResolveFlags = NO_LINKS.union(ResolveFlags::NO_XDEV);
 
-/// What to do with each entry after judging it.
+/// What to do with each entry of a directory after judging it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SweepAction {
+pub(super) enum SweepAction {
+    /// Nothing more.
     Judge,
+    /// Remove it.
     Remove,
 }
 
-/// Refuses a directory that holds a protected name anywhere, or that cannot be walked.
-pub(super) fn judge_tree(guard: &WriteGuard, place: &WriteTarget) -> Result<(), FileError> {
-    Sweep {
+/// Visits everything in a directory. Refuses a directory that holds a protected name anywhere, or
+/// that cannot be walked.
+pub(super) fn sweep(
+    guard: &WriteGuard,
+    place: &WriteTarget,
+    act: SweepAction,
+) -> Result<(), FileError> {
+    let given = place.given();
+    let directory = open_beneath(place.directory(), place.name(), READ_DIRECTORY, WITHIN)
+        .map_err(|errno| FileError::from_open(given, errno))?;
+    let mut sweep = Sweep {
         guard,
-        given: place.given(),
-        act: SweepAction::Judge,
+        given,
+        act,
         left: ENTRIES,
-    }
-    .start(place)
-}
-
-/// Empties a directory; judges every entry once more before removing it.
-pub(super) fn empty_tree(guard: &WriteGuard, place: &WriteTarget) -> Result<(), FileError> {
-    Sweep {
-        guard,
-        given: place.given(),
-        act: SweepAction::Remove,
-        left: ENTRIES,
-    }
-    .start(place)
+    };
+    sweep.descend(directory, place.real(), 1)
 }
 
 struct Sweep<'a> {
@@ -55,13 +56,6 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    fn start(&mut self, place: &WriteTarget) -> Result<(), FileError> {
-        let limits = NO_LINKS | ResolveFlags::NO_XDEV;
-        let directory = open_beneath(place.directory(), place.name(), READ_DIRECTORY, limits)
-            .map_err(|errno| FileError::from_open(self.given, errno))?;
-        self.descend(directory, place.real(), 1)
-    }
-
     fn descend(&mut self, directory: OwnedFd, real: &str, depth: usize) -> Result<(), FileError> {
         if depth > DEPTH {
             return Err(FileError::TooMany {
@@ -83,12 +77,8 @@ impl Sweep<'_> {
                 done => done.map_err(failed)?,
             };
             let flags = if FileKind::of(&stat) == FileKind::Directory {
-                let opened = open_beneath(
-                    directory.as_fd(),
-                    name.as_c_str(),
-                    READ_DIRECTORY,
-                    NO_LINKS | ResolveFlags::NO_XDEV,
-                );
+                let (directory, name) = (directory.as_fd(), name.as_c_str());
+                let opened = open_beneath(directory, name, READ_DIRECTORY, WITHIN);
                 self.descend(opened.map_err(failed)?, &child, depth + 1)?;
                 AtFlags::REMOVEDIR
             } else {

@@ -11,122 +11,67 @@ pub(super) struct AddressBlock {
 }
 
 /// Blocks that are not public Internet, and what they are; the first that holds an address names
-/// its kind.
+/// its kind. Of IPv6, what is outside `2000::/3` and not here is reserved.
 ///
 /// Addresses that carry another one inside (mapped, NAT64, 6to4, Teredo) are listed whatever they
 /// carry: no public host needs them, and we cannot know what a gateway makes of them.
-const SPECIAL_V4: &[(Ipv4Addr, u8, &str)] = &[
-    (Ipv4Addr::new(169, 254, 169, 254), 32, METADATA),
-    (Ipv4Addr::new(168, 63, 129, 16), 32, METADATA),
-    (Ipv4Addr::new(100, 100, 100, 200), 32, METADATA),
-    (Ipv4Addr::new(0, 0, 0, 0), 8, "an unspecified"),
-    (Ipv4Addr::new(10, 0, 0, 0), 8, "a private"),
-    (Ipv4Addr::new(100, 64, 0, 0), 10, "a carrier's private"),
-    (Ipv4Addr::new(127, 0, 0, 0), 8, "a loopback"),
-    (Ipv4Addr::new(169, 254, 0, 0), 16, "a link-local"),
-    (Ipv4Addr::new(172, 16, 0, 0), 12, "a private"),
-    (Ipv4Addr::new(192, 0, 0, 0), 24, "a reserved"),
-    (Ipv4Addr::new(192, 0, 2, 0), 24, "a documentation"),
-    (Ipv4Addr::new(192, 88, 99, 0), 24, "a relay"),
-    (Ipv4Addr::new(192, 168, 0, 0), 16, "a private"),
-    (Ipv4Addr::new(198, 18, 0, 0), 15, "a benchmark"),
-    (Ipv4Addr::new(198, 51, 100, 0), 24, "a documentation"),
-    (Ipv4Addr::new(203, 0, 113, 0), 24, "a documentation"),
-    (Ipv4Addr::new(224, 0, 0, 0), 4, "a multicast"),
-    (Ipv4Addr::new(240, 0, 0, 0), 4, "a reserved"),
+const SPECIAL: &[(AddressBlock, &str)] = &[
+    (v4([169, 254, 169, 254], 32), METADATA),
+    (v4([168, 63, 129, 16], 32), METADATA),
+    (v4([100, 100, 100, 200], 32), METADATA),
+    (v4([0, 0, 0, 0], 8), "an unspecified"),
+    (v4([10, 0, 0, 0], 8), "a private"),
+    (v4([100, 64, 0, 0], 10), "a carrier's private"),
+    (v4([127, 0, 0, 0], 8), "a loopback"),
+    (v4([169, 254, 0, 0], 16), "a link-local"),
+    (v4([172, 16, 0, 0], 12), "a private"),
+    (v4([192, 0, 0, 0], 24), "a reserved"),
+    (v4([192, 0, 2, 0], 24), "a documentation"),
+    (v4([192, 88, 99, 0], 24), "a relay"),
+    (v4([192, 168, 0, 0], 16), "a private"),
+    (v4([198, 18, 0, 0], 15), "a benchmark"),
+    (v4([198, 51, 100, 0], 24), "a documentation"),
+    (v4([203, 0, 113, 0], 24), "a documentation"),
+    (v4([224, 0, 0, 0], 4), "a multicast"),
+    (v4([240, 0, 0, 0], 4), "a reserved"),
+    (v6([0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254], 128), METADATA),
+    (v6([0, 0, 0, 0, 0, 0, 0, 0], 128), "an unspecified"),
+    (v6([0, 0, 0, 0, 0, 0, 0, 1], 128), "a loopback"),
+    (v6([0, 0, 0, 0, 0, 0xffff, 0, 0], 96), "an IPv4-mapped"),
+    (v6([0, 0, 0, 0, 0, 0, 0, 0], 96), "an IPv4-compatible"),
+    (v6([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96), "a translated"),
+    (v6([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48), "a translated"),
+    (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 32), "a Teredo"),
+    (v6([0x2001, 2, 0, 0, 0, 0, 0, 0], 48), "a benchmark"),
+    (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23), "a reserved"),
+    (v6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32), "a documentation"),
+    (v6([0x2002, 0, 0, 0, 0, 0, 0, 0], 16), "a 6to4"),
+    (v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20), "a documentation"),
+    (v6([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7), "a private"),
+    (v6([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10), "a link-local"),
+    (v6([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10), "a site-local"),
+    (v6([0xff00, 0, 0, 0, 0, 0, 0, 0], 8), "a multicast"),
+    (v6([0, 0, 0, 0, 0, 0, 0, 0], 3), "a reserved"),
+    (v6([0x4000, 0, 0, 0, 0, 0, 0, 0], 2), "a reserved"),
+    (v6([0x8000, 0, 0, 0, 0, 0, 0, 0], 1), "a reserved"),
 ];
 
-/// As above; what is outside `2000::/3` and not here is reserved.
-const SPECIAL_V6: &[(Ipv6Addr, u8, &str)] = &[
-    (
-        Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
-        128,
-        METADATA,
-    ),
-    (Ipv6Addr::UNSPECIFIED, 128, "an unspecified"),
-    (Ipv6Addr::LOCALHOST, 128, "a loopback"),
-    (
-        Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0),
-        96,
-        "an IPv4-mapped",
-    ),
-    (Ipv6Addr::UNSPECIFIED, 96, "an IPv4-compatible"),
-    (
-        Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0),
-        96,
-        "a translated",
-    ),
-    (
-        Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0),
-        48,
-        "a translated",
-    ),
-    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 32, "a Teredo"),
-    (
-        Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0),
-        48,
-        "a benchmark",
-    ),
-    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "a reserved"),
-    (
-        Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0),
-        32,
-        "a documentation",
-    ),
-    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, "a 6to4"),
-    (
-        Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0),
-        20,
-        "a documentation",
-    ),
-    (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, "a private"),
-    (
-        Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0),
-        10,
-        "a link-local",
-    ),
-    (
-        Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0),
-        10,
-        "a site-local",
-    ),
-    (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, "a multicast"),
-    (Ipv6Addr::UNSPECIFIED, 3, "a reserved"),
-    (Ipv6Addr::new(0x4000, 0, 0, 0, 0, 0, 0, 0), 2, "a reserved"),
-    (Ipv6Addr::new(0x8000, 0, 0, 0, 0, 0, 0, 0), 1, "a reserved"),
-];
+const fn v4([a, b, c, d]: [u8; 4], bits: u8) -> AddressBlock {
+    let first = IpAddr::V4(Ipv4Addr::new(a, b, c, d));
+    AddressBlock { first, bits }
+}
+
+const fn v6([a, b, c, d, e, f, g, h]: [u16; 8], bits: u8) -> AddressBlock {
+    let first = IpAddr::V6(Ipv6Addr::new(a, b, c, d, e, f, g, h));
+    AddressBlock { first, bits }
+}
 
 const METADATA: &str = "a cloud metadata";
 
 /// What kind of address this is, with its article (`a private`); `None` for a public one.
 pub(super) fn special(address: IpAddr) -> Option<&'static str> {
-    specials(address)
-        .find(|(block, _)| block.holds(address))
-        .map(|(_, kind)| kind)
-}
-
-/// The blocks of this address's family.
-fn specials(address: IpAddr) -> Box<dyn Iterator<Item = (AddressBlock, &'static str)>> {
-    match address {
-        IpAddr::V4(_) => Box::new(SPECIAL_V4.iter().map(|(first, bits, kind)| {
-            (
-                AddressBlock {
-                    first: IpAddr::V4(*first),
-                    bits: *bits,
-                },
-                *kind,
-            )
-        })),
-        IpAddr::V6(_) => Box::new(SPECIAL_V6.iter().map(|(first, bits, kind)| {
-            (
-                AddressBlock {
-                    first: IpAddr::V6(*first),
-                    bits: *bits,
-                },
-                *kind,
-            )
-        })),
-    }
+    let mut special = SPECIAL.iter().filter(|(block, _)| block.holds(address));
+    special.next().map(|(_, kind)| *kind)
 }
 
 impl AddressBlock {
@@ -148,14 +93,12 @@ impl AddressBlock {
     /// Whether it is entirely public, or entirely of one special kind. A mixed block would admit
     /// private addresses unnoticed.
     pub(super) fn of_one_kind(self) -> bool {
-        let mut touched = specials(self.first)
-            .filter(|(special, _)| special.meets(self))
-            .peekable();
-        touched.peek().is_none() || touched.any(|(special, _)| special.bits <= self.bits)
+        let mut touched = SPECIAL.iter().filter(|(special, _)| special.meets(self));
+        self.is_public() || touched.any(|(special, _)| special.bits <= self.bits)
     }
 
     pub(super) fn is_public(self) -> bool {
-        !specials(self.first).any(|(special, _)| special.meets(self))
+        !SPECIAL.iter().any(|(special, _)| special.meets(self))
     }
 
     /// Whether an entry with this block admits the address. Only its own entry admits a metadata

@@ -43,7 +43,7 @@ pub struct DomainError {
 }
 
 /// A host and a port, as the list would write them.
-fn entry(host: &Host, port: u16) -> String {
+pub(super) fn entry(host: &Host, port: u16) -> String {
     match host.address() {
         Some(IpAddr::V6(address)) => format!("[{address}]:{port}"),
         _ => format!("{host}:{port}"),
@@ -93,16 +93,14 @@ impl Domains {
         let mut patterns = BTreeSet::new();
         for entry in entries {
             let entry = entry.as_ref();
-            let pattern = Pattern::parse(entry).map_err(|why| DomainError {
+            let bad = |why| DomainError {
                 entry: entry.to_owned(),
                 why,
-            })?;
+            };
+            let pattern = Pattern::parse(entry).map_err(bad)?;
             if pattern.ports == Ports::Only(DNS_PORT) {
                 let why = format!("port {DNS_PORT} is DNS, which the harness answers itself");
-                return Err(DomainError {
-                    entry: entry.to_owned(),
-                    why,
-                });
+                return Err(bad(why));
             }
             if pattern.who == HostPattern::Tree("localhost".to_owned()) {
                 for address in [
@@ -217,15 +215,13 @@ impl Domains {
         let Some(kind) = address::special(address) else {
             return Ok(());
         };
-        match self.check(&Host::from(address), port) {
-            Ok(()) => Ok(()),
-            Err(_) => Err(HostRefusal::Address {
+        self.check(&Host::from(address), port)
+            .map_err(|_| HostRefusal::Address {
                 host: host.clone(),
                 address,
                 kind,
                 port,
-            }),
-        }
+            })
     }
 }
 

@@ -17,15 +17,16 @@ pub const SANDBOX_IPV4: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
 /// The same with a prefix of 128 bits. The range is a private one of our own.
 pub const SANDBOX_IPV6: Ipv6Addr = Ipv6Addr::new(0xfd68, 0x6172, 0x6e65, 0x7373, 0, 0, 0, 0);
 
-/// Bytes of a refusal that are needed: two IPv6 headers and what is between and after them.
+/// How many bytes of a refusal the relay reads: two IPv6 headers, and the bytes between and after
+/// them.
 pub(crate) const REFUSAL_BYTES: usize = 128;
 
 /// Listening sockets of a network namespace in which every destination ends at them (`local` routes
 /// for all of IPv4 and IPv6 on `lo`).
 ///
-/// Whoever creates the namespace creates them inside it. The relay asks each socket for its own
-/// name, makes it non-blocking and requests packet information, so the creator needs only `socket`,
-/// `bind` and `listen`:
+/// The helper creates them inside the namespace. The relay asks each socket for its own name, makes
+/// it non-blocking and requests packet information, so the helper needs only `socket`, `bind` and
+/// `listen`:
 ///
 /// * `tcp`: for each port of `Domains::ports`, and for `DNS_PORT`, a listening stream socket on the
 ///   wildcard address. Best is one `[::]` socket per port with `IPV6_V6ONLY` off, which takes both

@@ -131,51 +131,34 @@ extern "C" fn run_child(area: u64) -> ! {
     let ordinary = [0_u64; 4];
     // SAFETY: each pointer points to what the call takes, in the area or on this stack.
     let code = unsafe {
-        sys::call(number::SETSID, [0; 6]);
+        sys::call(number::SETSID, []);
         // A new program inherits ignored signals, and a host may ignore any of them at any time.
-        let mut signal = 1;
-        while signal <= SIGNALS {
+        for signal in 1..=SIGNALS {
             sys::call(
                 number::RT_SIGACTION,
-                [signal, &raw const ordinary as u64, 0, SIZE, 0, 0],
+                [signal, &raw const ordinary as u64, 0, SIZE],
             );
-            signal += 1;
         }
         let mut next = 0;
         for descriptor in area.descriptors.iter().take(area.count) {
-            sys::call(
-                number::DUP3,
-                [descriptor.cast_unsigned().into(), next, 0, 0, 0, 0],
-            );
+            sys::call(number::DUP3, [descriptor.cast_unsigned().into(), next]);
             next += 1;
         }
-        sys::call(number::CLOSE_RANGE, [next, u32::MAX.into(), 0, 0, 0, 0]);
-        sys::call(number::CHDIR, [c"/".as_ptr() as u64, 0, 0, 0, 0, 0]);
-        let (arguments, environment) = (
-            &raw const area.arguments as u64,
-            &raw const area.environment as u64,
-        );
-        sys::call(
-            number::EXECVE,
-            [area.program as u64, arguments, environment, 0, 0, 0],
-        )
+        sys::call(number::CLOSE_RANGE, [next, u32::MAX.into()]);
+        sys::call(number::CHDIR, [c"/".as_ptr() as u64]);
+        let program = area.program as u64;
+        let arguments = &raw const area.arguments as u64;
+        let environment = &raw const area.environment as u64;
+        sys::call(number::EXECVE, [program, arguments, environment])
     };
     area.report[2] = i32::try_from(-code).unwrap_or(libc::EIO).cast_unsigned();
     // SAFETY: the report has the given length; the other call takes no pointer.
     unsafe {
-        sys::call(
-            number::WRITE,
-            [
-                area.report_to.cast_unsigned().into(),
-                &raw const area.report as u64,
-                size_of_val(&area.report) as u64,
-                0,
-                0,
-                0,
-            ],
-        );
+        let (to, bytes) = (area.report_to.cast_unsigned(), size_of_val(&area.report));
+        let report = &raw const area.report as u64;
+        sys::call(number::WRITE, [to.into(), report, bytes as u64]);
         loop {
-            sys::call(number::EXIT_GROUP, [127, 0, 0, 0, 0, 0]);
+            sys::call(number::EXIT_GROUP, [127]);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! The order of statements does not count: a variable may hold whatever is assigned to it anywhere.
 //! That makes it safe to follow an alias.
 
-use super::scope::{Origin, Scopes, Variable};
+use super::scope::{NameOrigin, Scopes, Variable};
 use starlark::syntax::ast::{AssignP, AstExpr, AstStmt, ExprP, StmtP};
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +22,7 @@ impl<'a> Flows<'a> {
         };
         all.stmt(script, scopes);
         for &(target, value) in &all.flows {
-            if let Some(Origin::Bound(from)) = scopes.origin_of(value) {
+            if let Some(NameOrigin::Bound(from)) = scopes.origin_of(value) {
                 all.aliases.entry(from).or_default().push(target);
             }
         }

@@ -1,8 +1,8 @@
 //! A hook's `handle` function, and what it returns.
 
 use super::flow::branches;
-use super::mentions::Mentions;
-use super::scope::{Origin, Scopes};
+use super::mentions::FirstMentions;
+use super::scope::{NameOrigin, Scopes};
 use super::tree::{at, text};
 use starlark::syntax::ast::{
     AssignP, AssignTargetP, AstAssignIdent, AstExpr, AstParameter, AstStmt, DefP, ExprP, StmtP,
@@ -18,11 +18,11 @@ const ACTIONS: [&str; 6] = ["allow", "continue", "block", "modify", "ask", "dele
 #[derive(Clone, Copy)]
 pub(super) struct HandleFunction<'a> {
     params: &'a [AstParameter],
-    body: Body<'a>,
+    body: HandleBody<'a>,
 }
 
 #[derive(Clone, Copy)]
-enum Body<'a> {
+enum HandleBody<'a> {
     Block(&'a AstStmt),
     Value(&'a AstExpr),
 }
@@ -37,7 +37,7 @@ impl<'a> HandleFunction<'a> {
                     name, params, body, ..
                 }) if name.node.ident == HANDLE => Some(Self {
                     params,
-                    body: Body::Block(body),
+                    body: HandleBody::Block(body),
                 }),
                 StmtP::Assign(AssignP { lhs, rhs, .. }) => match (&lhs.node, &rhs.node) {
                     (AssignTargetP::Identifier(name), ExprP::Lambda(lambda))
@@ -45,7 +45,7 @@ impl<'a> HandleFunction<'a> {
                     {
                         Some(Self {
                             params: &lambda.params,
-                            body: Body::Value(&lambda.body),
+                            body: HandleBody::Value(&lambda.body),
                         })
                     }
                     _ => None,
@@ -63,15 +63,15 @@ impl<'a> HandleFunction<'a> {
     }
 
     /// The literals it returns that are not decisions.
-    pub(super) fn odd_returns(&self, scopes: &Scopes, source: &Source) -> Mentions {
+    pub(super) fn odd_returns(&self, scopes: &Scopes, source: &Source) -> FirstMentions {
         let mut check = ReturnCheck {
             scopes,
             source,
-            odd: Mentions::default(),
+            odd: FirstMentions::default(),
         };
         match self.body {
-            Body::Block(block) => check.stmt(block),
-            Body::Value(value) => check.value(value),
+            HandleBody::Block(block) => check.stmt(block),
+            HandleBody::Value(value) => check.value(value),
         }
         check.odd
     }
@@ -80,7 +80,7 @@ impl<'a> HandleFunction<'a> {
 struct ReturnCheck<'s> {
     scopes: &'s Scopes,
     source: &'s Source,
-    odd: Mentions,
+    odd: FirstMentions,
 }
 
 impl ReturnCheck<'_> {
@@ -135,7 +135,7 @@ impl ReturnCheck<'_> {
             ExprP::Minus(inner) | ExprP::Plus(inner) => matches!(inner.node, ExprP::Literal(_)),
             ExprP::Identifier(ident) => matches!(
                 self.scopes.origin(ident),
-                Origin::Free("True" | "False" | "None")
+                NameOrigin::Free("True" | "False" | "None")
             ),
             _ => false,
         }

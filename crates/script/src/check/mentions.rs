@@ -6,9 +6,9 @@ use tool_harness::span::Source;
 
 /// Each text once, with its smallest byte offset.
 #[derive(Default)]
-pub(super) struct Mentions(BTreeMap<String, usize>);
+pub(super) struct FirstMentions(BTreeMap<String, usize>);
 
-impl Mentions {
+impl FirstMentions {
     /// Records a text at a byte offset. An earlier mention wins.
     pub(super) fn note(&mut self, text: impl Into<String>, offset: usize) {
         let first = self.0.entry(text.into()).or_insert(offset);

@@ -24,11 +24,12 @@ use dialect::dialect;
 use flow::Flows;
 use handle::HandleFunction;
 use mentions::named;
-use payload::{PayloadSource, payload};
+use payload::{PayloadNames, payload};
 use predeclared::Predeclared;
 use scope::Scopes;
 use starlark::syntax::AstModule;
 use starlark::syntax::ast::AstStmt;
+use std::collections::HashSet;
 use tool_harness::builtin::Module;
 use tool_harness::facts::{Facts, Named, ScriptKind};
 use tool_harness::span::Source;
@@ -66,28 +67,28 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
         recursion: recursion::recursion(script, &scopes).into_named(source),
         ..Facts::default()
     };
-    let origin = match kind {
+    let payloads = match kind {
         ScriptKind::Tool => {
             facts.required_arguments =
                 required_arguments::required_arguments(script).into_named(source);
             return facts;
         }
-        ScriptKind::Hook => PayloadSource::Hook(HandleFunction::of(script)),
-        ScriptKind::When => PayloadSource::When,
+        ScriptKind::Hook => {
+            let Some(handle) = HandleFunction::of(script) else {
+                return facts;
+            };
+            facts.odd_returns = handle.odd_returns(&scopes, source).into_named(source);
+            let parameter = handle.parameter(1).and_then(|name| scopes.bound(name));
+            PayloadNames::Variables(parameter.map_or_else(HashSet::new, |it| flows.aliases(it)))
+        }
+        ScriptKind::When => {
+            facts.impure = pure::impure(script, &scopes, predeclared, &facts.reaches, source);
+            PayloadNames::Free("payload")
+        }
     };
-    let read = payload(script, &scopes, &flows, &origin);
-    facts.payload_keys = read.keys.into_named(source);
-    facts.compared_names = read.compared.into_named(source);
-    match origin {
-        PayloadSource::Hook(handle) => {
-            facts.odd_returns = handle
-                .map(|handle| handle.odd_returns(&scopes, source).into_named(source))
-                .unwrap_or_default();
-        }
-        PayloadSource::When => {
-            facts.impure = pure::impure(script, &scopes, predeclared, &facts.reaches, source)
-        }
-    }
+    let payload = payload(script, &scopes, &flows, payloads);
+    facts.payload_keys = payload.keys.into_named(source);
+    facts.compared_names = payload.compared.into_named(source);
     facts
 }
 

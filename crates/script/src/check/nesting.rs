@@ -16,7 +16,7 @@ const LINKS: usize = 1000;
 
 /// One open bracket or block.
 #[derive(Default)]
-struct Level {
+struct OpenBlock {
     /// Links since the last separator.
     links: usize,
     /// Links that a separator does not end: `lambda a, b:` has commas of its own, and each `elif`
@@ -33,7 +33,7 @@ pub(super) fn too_deep(source: &str) -> Option<usize> {
         &dialect,
         CodeMap::new("script".to_owned(), source.to_owned()),
     );
-    let mut levels = vec![Level::default()];
+    let mut levels = vec![OpenBlock::default()];
     let mut links = 0;
     let mut line_starts = true;
     while let Some(Ok((offset, token, _))) = lexer.next() {
@@ -52,13 +52,13 @@ pub(super) fn too_deep(source: &str) -> Option<usize> {
             }
         }
         match token {
-            Token::Indent => levels.push(Level::default()),
+            Token::Indent => levels.push(OpenBlock::default()),
             Token::OpeningRound
             | Token::OpeningSquare
             | Token::OpeningCurly
             | Token::FStringExprStart => {
                 add(&mut levels, &mut links, |level| &mut level.links);
-                levels.push(Level::default());
+                levels.push(OpenBlock::default());
             }
             Token::Dedent
             | Token::ClosingRound
@@ -87,7 +87,7 @@ pub(super) fn too_deep(source: &str) -> Option<usize> {
     None
 }
 
-fn add(levels: &mut [Level], total: &mut usize, count: fn(&mut Level) -> &mut usize) {
+fn add(levels: &mut [OpenBlock], total: &mut usize, count: fn(&mut OpenBlock) -> &mut usize) {
     if let Some(level) = levels.last_mut() {
         *count(level) += 1;
         *total += 1;
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nests_too_deeply_is_found_and_what_is_only_long_is_not() {
+    fn deep_scripts_are_refused_and_long_ones_are_not() {
         let cases: Vec<(String, bool)> = vec![
             (format!("x = {}{}", "(".repeat(201), ")".repeat(201)), true),
             (format!("x = {}{}", "[".repeat(200), "]".repeat(200)), false),

@@ -1,16 +1,13 @@
 //! The keys a hook reads from its payload, and the texts it compares with the tool's name.
 
 use super::flow::Flows;
-use super::handle::HandleFunction;
-use super::mentions::Mentions;
-use super::scope::{Origin, Scopes, Variable};
+use super::mentions::FirstMentions;
+use super::scope::{NameOrigin, Scopes, Variable};
 use super::tree::{at, each_expr, key_read, text};
 use starlark::codemap::Spanned;
 use starlark::syntax::ast::{AstExpr, AstStmt, BinOp, ExprP};
 use std::collections::HashSet;
 
-/// The payload's name in a `when`.
-const PAYLOAD: &str = "payload";
 /// The keys that hold the called tool's name.
 const NAMES: [&str; 2] = ["name", "tool_name"];
 
@@ -18,43 +15,26 @@ const NAMES: [&str; 2] = ["name", "tool_name"];
 #[derive(Default)]
 pub(super) struct Payload {
     /// Literal keys, and `tool.name` for `payload["tool"]["name"]`.
-    pub(super) keys: Mentions,
+    pub(super) keys: FirstMentions,
     /// Texts compared with the tool's name.
-    pub(super) compared: Mentions,
+    pub(super) compared: FirstMentions,
 }
 
-/// How the script gets its payload.
-pub(super) enum PayloadSource<'a> {
-    /// As the second parameter of `handle`.
-    Hook(Option<HandleFunction<'a>>),
-    /// As the variable `payload` of a `when`.
-    When,
+/// The names that stand for the payload.
+pub(super) enum PayloadNames {
+    /// Variables, for the second parameter of `handle`.
+    Variables(HashSet<Variable>),
+    /// A predeclared name, in a `when`.
+    Free(&'static str),
 }
 
 pub(super) fn payload<'a>(
     script: &'a AstStmt,
     scopes: &Scopes,
     flows: &Flows<'a>,
-    origin: &PayloadSource,
+    payloads: PayloadNames,
 ) -> Payload {
-    let payloads = match origin {
-        PayloadSource::Hook(handle) => match handle
-            .as_ref()
-            .and_then(|handle| handle.parameter(1))
-            .and_then(|name| scopes.bound(name))
-        {
-            Some(variable) => PayloadNames {
-                free: None,
-                variables: flows.aliases(variable),
-            },
-            None => return Payload::default(),
-        },
-        PayloadSource::When => PayloadNames {
-            free: Some(PAYLOAD),
-            variables: HashSet::new(),
-        },
-    };
-    let mut reading = PayloadReader {
+    let mut reader = PayloadReader {
         scopes,
         flows,
         payloads,
@@ -62,16 +42,10 @@ pub(super) fn payload<'a>(
         names: HashSet::new(),
         found: Payload::default(),
     };
-    reading.tools = flows.carriers(|value| reading.is_tool(value));
-    reading.names = flows.carriers(|value| reading.is_name(value));
-    each_expr(script, &mut |expr| reading.expr(expr));
-    reading.found
-}
-
-/// The names that stand for the payload.
-struct PayloadNames {
-    free: Option<&'static str>,
-    variables: HashSet<Variable>,
+    reader.tools = flows.carriers(|value| reader.is_tool(value));
+    reader.names = flows.carriers(|value| reader.is_name(value));
+    each_expr(script, &mut |expr| reader.expr(expr));
+    reader.found
 }
 
 struct PayloadReader<'s, 'a> {
@@ -118,7 +92,7 @@ impl<'a> PayloadReader<'_, 'a> {
             }
             ExprP::Dict(entries) => entries.iter().for_each(|(key, _)| self.compared(key)),
             ExprP::Identifier(ident) => {
-                if let Origin::Bound(variable) = self.scopes.origin(ident) {
+                if let NameOrigin::Bound(variable) = self.scopes.origin(ident) {
                     let mut values = self.flows.values(variable);
                     if let (Some(value), None) = (values.next(), values.next())
                         && !matches!(value.node, ExprP::Identifier(_))
@@ -133,9 +107,10 @@ impl<'a> PayloadReader<'_, 'a> {
 
     fn payload_key<'e>(&self, expr: &'e AstExpr) -> Option<&'e Spanned<String>> {
         let (base, key) = key_read(expr)?;
-        let is_payload = match self.scopes.origin_of(base)? {
-            Origin::Bound(variable) => self.payloads.variables.contains(&variable),
-            Origin::Free(name) => self.payloads.free == Some(name),
+        let is_payload = match (self.scopes.origin_of(base)?, &self.payloads) {
+            (NameOrigin::Bound(variable), PayloadNames::Variables(all)) => all.contains(&variable),
+            (NameOrigin::Free(name), PayloadNames::Free(payload)) => name == *payload,
+            _ => false,
         };
         is_payload.then_some(key)
     }
@@ -160,6 +135,6 @@ impl<'a> PayloadReader<'_, 'a> {
     }
 
     fn is_among(&self, expr: &AstExpr, variables: &HashSet<Variable>) -> bool {
-        matches!(self.scopes.origin_of(expr), Some(Origin::Bound(variable)) if variables.contains(&variable))
+        matches!(self.scopes.origin_of(expr), Some(NameOrigin::Bound(variable)) if variables.contains(&variable))
     }
 }

@@ -31,23 +31,15 @@ impl<'m> Predeclared<'m> {
         };
         for module in modules {
             if !module.name.is_empty() {
-                names
-                    .namespaces
-                    .entry(module.name)
-                    .or_default()
-                    .constants
-                    .extend(module.constants.iter().map(|&(name, _)| name));
+                let namespace = names.namespaces.entry(module.name).or_default();
+                let constants = module.constants.iter().map(|&(name, _)| name);
+                namespace.constants.extend(constants);
             }
             for call in module.calls {
                 match (module.name, call.name) {
                     // A built-in without a name is called by the module's name.
                     ("", name) | (name, "") => names.globals.entry(name).or_default().push(call),
-                    (namespace, _) => names
-                        .namespaces
-                        .entry(namespace)
-                        .or_default()
-                        .calls
-                        .push(call),
+                    (name, _) => names.namespaces.entry(name).or_default().calls.push(call),
                 }
             }
         }
@@ -178,7 +170,7 @@ mod tests {
     use starlark::environment::Globals;
 
     #[test]
-    fn the_standard_names_are_those_of_the_interpreter() {
+    fn the_standard_names_match_the_interpreter() {
         let globals = Globals::extended_by(EXTENSIONS);
         let mut names: Vec<&str> = globals.names().map(|name| name.as_str()).collect();
         names.sort_unstable();

@@ -2,7 +2,7 @@
 
 use super::mentions::named;
 use super::predeclared::Predeclared;
-use super::scope::{Origin, Scopes};
+use super::scope::{NameOrigin, Scopes};
 use super::tree::{at, each_expr};
 use starlark::syntax::ast::{AstStmt, StmtP};
 use starlark_syntax::syntax::top_level_stmts::top_level_stmts;
@@ -42,7 +42,7 @@ pub(super) fn impure(
         .cloned();
     let mut reasons: Vec<Named> = reached.collect();
     each_expr(script, &mut |expr| {
-        if let Some(Origin::Free(name)) = scopes.origin_of(expr)
+        if let Some(NameOrigin::Free(name)) = scopes.origin_of(expr)
             && IMPURE_GLOBALS.contains(&name)
         {
             reasons.push(named(source, name, at(expr)));

@@ -7,9 +7,9 @@
 //! no built-in returns a namespace.
 
 use super::flow::Flows;
-use super::mentions::Mentions;
+use super::mentions::FirstMentions;
 use super::predeclared::{Predeclared, is_standard};
-use super::scope::{Origin, Scopes, Variable};
+use super::scope::{NameOrigin, Scopes, Variable};
 use super::tree::at;
 use starlark::syntax::ast::{AssignP, AstExpr, AstStmt, ExprP, StmtP};
 use starlark_syntax::syntax::uniplate::Visit;
@@ -19,11 +19,11 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub(super) struct Reach {
     /// Built-ins, such as `fs.read` or `env`.
-    pub(super) reaches: Mentions,
+    pub(super) reaches: FirstMentions,
     /// Names that are neither bound nor predeclared.
-    pub(super) unknown_names: Mentions,
+    pub(super) unknown_names: FirstMentions,
     /// Members that a namespace does not have, such as `fs.raed`.
-    pub(super) unknown_members: Mentions,
+    pub(super) unknown_members: FirstMentions,
 }
 
 pub(super) fn reach(
@@ -34,7 +34,8 @@ pub(super) fn reach(
 ) -> Reach {
     let mut holders: HashMap<Variable, Vec<&str>> = HashMap::new();
     for name in predeclared.namespaces() {
-        for variable in flows.carriers(|value| scopes.origin_of(value) == Some(Origin::Free(name)))
+        for variable in
+            flows.carriers(|value| scopes.origin_of(value) == Some(NameOrigin::Free(name)))
         {
             holders.entry(variable).or_default().push(name);
         }
@@ -101,30 +102,29 @@ impl ReachWalk<'_, '_> {
     fn expr(&mut self, expr: &AstExpr) {
         match &expr.node {
             ExprP::Identifier(ident) => self.used(self.scopes.origin(ident), Use::Value, at(ident)),
-            ExprP::Dot(base, member) if self.scopes.origin_of(base).is_some() => {
-                self.origin_used(base, Use::Member(&member.node));
-            }
-            ExprP::Call(callee, arguments) if self.scopes.origin_of(callee).is_some() => {
-                self.origin_used(callee, Use::Call);
-                arguments
-                    .args
-                    .iter()
-                    .for_each(|argument| self.expr(argument.node.expr()));
+            ExprP::Dot(base, member) => self.name_used(base, Use::Member(&member.node)),
+            ExprP::Call(callee, arguments) => {
+                self.name_used(callee, Use::Call);
+                for argument in &arguments.args {
+                    self.expr(argument.node.expr());
+                }
             }
             other => other.visit_expr(|child| self.expr(child)),
         }
     }
 
-    fn origin_used(&mut self, name: &AstExpr, how: Use) {
-        if let Some(origin) = self.scopes.origin_of(name) {
-            self.used(origin, how, at(name));
+    /// Handles an expression that is used in this way if it is only a name.
+    fn name_used(&mut self, expr: &AstExpr, how: Use) {
+        match self.scopes.origin_of(expr) {
+            Some(origin) => self.used(origin, how, at(expr)),
+            None => self.expr(expr),
         }
     }
 
-    fn used(&mut self, origin: Origin, how: Use, offset: usize) {
+    fn used(&mut self, origin: NameOrigin, how: Use, offset: usize) {
         match origin {
-            Origin::Free(name) => self.free(name, how, offset),
-            Origin::Bound(variable) => {
+            NameOrigin::Free(name) => self.free(name, how, offset),
+            NameOrigin::Bound(variable) => {
                 for namespace in self.holders.get(&variable).cloned().unwrap_or_default() {
                     self.namespace(namespace, how, offset);
                 }

@@ -3,8 +3,8 @@
 //! Only calls by name are followed. Recursion through a function value hits the call stack limit at
 //! run time.
 
-use super::mentions::Mentions;
-use super::scope::{Origin, Scopes, Variable};
+use super::mentions::FirstMentions;
+use super::scope::{NameOrigin, Scopes, Variable};
 use super::tree::at;
 use starlark::syntax::ast::{
     AssignP, AssignTargetP, AstAssignIdent, AstExpr, AstParameter, AstStmt, DefP, ExprP, StmtP,
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 /// Cycles of calls, each from its first function in the source. Every function that can call itself
 /// is in at least one.
-pub(super) fn recursion(script: &AstStmt, scopes: &Scopes) -> Mentions {
+pub(super) fn recursion(script: &AstStmt, scopes: &Scopes) -> FirstMentions {
     let mut graph = Graph {
         scopes,
         functions: HashMap::new(),
@@ -23,7 +23,7 @@ pub(super) fn recursion(script: &AstStmt, scopes: &Scopes) -> Mentions {
         within: None,
     };
     graph.stmt(script);
-    let mut found = Mentions::default();
+    let mut found = FirstMentions::default();
     for cycle in graph.cycles() {
         if let Some(&(start, first)) = cycle.first() {
             let mut text: Vec<&str> = cycle.iter().map(|&(_, name)| name).collect();
@@ -35,11 +35,11 @@ pub(super) fn recursion(script: &AstStmt, scopes: &Scopes) -> Mentions {
 }
 
 /// A function: the byte offset of its name, and the name. Nodes sort in source order.
-type Node<'a> = (usize, &'a str);
+type FunctionNode<'a> = (usize, &'a str);
 
 struct Graph<'a> {
     scopes: &'a Scopes,
-    functions: HashMap<Variable, Node<'a>>,
+    functions: HashMap<Variable, FunctionNode<'a>>,
     calls: BTreeSet<(Variable, Variable)>,
     /// The innermost named function. Calls in an anonymous lambda count as its own.
     within: Option<Variable>,
@@ -70,7 +70,7 @@ impl<'a> Graph<'a> {
 
     fn expr(&mut self, expr: &'a AstExpr) {
         if let ExprP::Call(callee, _) = &expr.node
-            && let (Some(Origin::Bound(callee)), Some(caller)) =
+            && let (Some(NameOrigin::Bound(callee)), Some(caller)) =
                 (self.scopes.origin_of(callee), self.within)
         {
             self.calls.insert((caller, callee));
@@ -97,8 +97,8 @@ impl<'a> Graph<'a> {
     }
 
     /// Every function that calls itself, and enough longer cycles to name each function on one.
-    fn cycles(&self) -> BTreeSet<Vec<Node<'a>>> {
-        let mut edges: BTreeMap<Node, BTreeSet<Node>> = BTreeMap::new();
+    fn cycles(&self) -> BTreeSet<Vec<FunctionNode<'a>>> {
+        let mut edges: BTreeMap<FunctionNode, BTreeSet<FunctionNode>> = BTreeMap::new();
         let mut cycles = BTreeSet::new();
         for (caller, callee) in &self.calls {
             let (Some(&caller), Some(&callee)) =
@@ -134,14 +134,14 @@ impl<'a> Graph<'a> {
 
 /// Removes functions that lead to no cycle, so that a large script without recursion costs one pass
 /// over its calls.
-fn trim<'a>(edges: &mut BTreeMap<Node<'a>, BTreeSet<Node<'a>>>) {
-    let mut callers: HashMap<Node, Vec<Node>> = HashMap::new();
+fn trim<'a>(edges: &mut BTreeMap<FunctionNode<'a>, BTreeSet<FunctionNode<'a>>>) {
+    let mut callers: HashMap<FunctionNode, Vec<FunctionNode>> = HashMap::new();
     for (&caller, callees) in &*edges {
         callees
             .iter()
             .for_each(|&callee| callers.entry(callee).or_default().push(caller));
     }
-    let mut ends: Vec<Node> = callers
+    let mut ends: Vec<FunctionNode> = callers
         .keys()
         .filter(|&node| !edges.contains_key(node))
         .copied()
@@ -161,10 +161,10 @@ fn trim<'a>(edges: &mut BTreeMap<Node<'a>, BTreeSet<Node<'a>>>) {
 
 /// The shortest path from a function back to itself; of several, the earliest in the source.
 fn shortest<'a>(
-    start: Node<'a>,
-    edges: &BTreeMap<Node<'a>, BTreeSet<Node<'a>>>,
-) -> Option<Vec<Node<'a>>> {
-    let mut came_from: HashMap<Node, Node> = HashMap::new();
+    start: FunctionNode<'a>,
+    edges: &BTreeMap<FunctionNode<'a>, BTreeSet<FunctionNode<'a>>>,
+) -> Option<Vec<FunctionNode<'a>>> {
+    let mut came_from: HashMap<FunctionNode, FunctionNode> = HashMap::new();
     let mut open = VecDeque::from([start]);
     while let Some(node) = open.pop_front() {
         for &next in edges.get(&node).into_iter().flatten() {

@@ -3,13 +3,13 @@
 //! It reports only what is certain: a script that uses `args` in any other way, or tests whether an
 //! argument is present, may handle its absence.
 
-use super::mentions::Mentions;
-use super::tree::{at, each_expr, text};
-use starlark::syntax::ast::{ArgumentP, AssignP, AstExpr, AstStmt, BinOp, DefP, ExprP, StmtP};
+use super::mentions::FirstMentions;
+use super::tree::{at, each_expr, key_read, text};
+use starlark::syntax::ast::{AssignP, AstExpr, AstStmt, BinOp, DefP, ExprP, StmtP};
 use starlark_syntax::syntax::top_level_stmts::top_level_stmts;
 use std::collections::HashSet;
 
-pub(super) fn required_arguments(script: &AstStmt) -> Mentions {
+pub(super) fn required_arguments(script: &AstStmt) -> FirstMentions {
     let runs = top_level_stmts(script)
         .into_iter()
         .filter_map(|stmt| match &stmt.node {
@@ -20,7 +20,7 @@ pub(super) fn required_arguments(script: &AstStmt) -> Mentions {
             }
             _ => None,
         });
-    let mut found = Mentions::default();
+    let mut found = FirstMentions::default();
     // The interpreter uses the last `run`; a script with several is not judged.
     if let [(args, body)] = runs.collect::<Vec<_>>()[..]
         && let Some(tested) = tested_keys(body, args)
@@ -42,24 +42,17 @@ fn tested_keys<'a>(body: &'a AstStmt, args: &str) -> Option<HashSet<&'a str>> {
     each_expr(body, &mut |expr| {
         uses += usize::from(is(expr, args));
         match &expr.node {
-            ExprP::Index(parts) if is(&parts.0, args) && text(&parts.1).is_some() => explained += 1,
             ExprP::Op(key, BinOp::In | BinOp::NotIn, of) if is(of, args) => {
                 explained += usize::from(text(key).is_some());
                 tested.extend(text(key).map(|key| key.node.as_str()));
             }
-            ExprP::Call(callee, arguments) => {
-                if let (ExprP::Dot(of, method), Some(ArgumentP::Positional(key))) = (
-                    &callee.node,
-                    arguments.args.first().map(|argument| &argument.node),
-                ) && is(of, args)
-                    && method.node == "get"
-                    && let Some(key) = text(key)
-                {
+            other => {
+                if let Some((_, key)) = key_read(expr).filter(|(of, _)| is(of, args)) {
                     explained += 1;
-                    tested.insert(key.node.as_str());
+                    let is_get = matches!(other, ExprP::Call(..));
+                    tested.extend(is_get.then_some(key.node.as_str()));
                 }
             }
-            _ => {}
         }
     });
     (uses == explained && !assigns(body, args)).then_some(tested)
@@ -96,7 +89,7 @@ fn is(expr: &AstExpr, name: &str) -> bool {
 
 /// Whether the run continues after a statement.
 #[derive(PartialEq, Eq)]
-enum Continues {
+enum Continuation {
     Always,
     Maybe,
 }
@@ -104,19 +97,19 @@ enum Continues {
 struct ArgumentReader<'s, 'a> {
     args: &'s str,
     tested: HashSet<&'a str>,
-    found: &'s mut Mentions,
+    found: &'s mut FirstMentions,
 }
 
 impl ArgumentReader<'_, '_> {
-    fn block(&mut self, stmt: &AstStmt) -> Continues {
+    fn block(&mut self, stmt: &AstStmt) -> Continuation {
         match &stmt.node {
             StmtP::Statements(parts) => {
                 for part in parts {
-                    if self.block(part) == Continues::Maybe {
-                        return Continues::Maybe;
+                    if self.block(part) == Continuation::Maybe {
+                        return Continuation::Maybe;
                     }
                 }
-                return Continues::Always;
+                return Continuation::Always;
             }
             StmtP::Expression(expr) => self.expr(expr),
             StmtP::Assign(AssignP { rhs, .. }) => self.expr(rhs),
@@ -129,9 +122,9 @@ impl ArgumentReader<'_, '_> {
         let leaves =
             |stmt: &AstStmt| matches!(stmt.node, StmtP::Return(_) | StmtP::Break | StmtP::Continue);
         if any(stmt, &leaves) {
-            Continues::Maybe
+            Continuation::Maybe
         } else {
-            Continues::Always
+            Continuation::Always
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) struct Scopes {
 
 /// What an identifier refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin<'a> {
+pub(super) enum NameOrigin<'a> {
     /// A variable of the script.
     Bound(Variable),
     /// A name that the script does not bind: predeclared, or unknown.
@@ -49,15 +49,15 @@ impl Scopes {
     }
 
     /// What an identifier that is read refers to.
-    pub(super) fn origin<'a>(&self, ident: &'a AstIdent) -> Origin<'a> {
+    pub(super) fn origin<'a>(&self, ident: &'a AstIdent) -> NameOrigin<'a> {
         match self.uses.get(&std::ptr::from_ref(ident)) {
-            Some(&variable) => Origin::Bound(variable),
-            None => Origin::Free(&ident.node.ident),
+            Some(&variable) => NameOrigin::Bound(variable),
+            None => NameOrigin::Free(&ident.node.ident),
         }
     }
 
     /// The origin of an expression that is only an identifier.
-    pub(super) fn origin_of<'a>(&self, expr: &'a AstExpr) -> Option<Origin<'a>> {
+    pub(super) fn origin_of<'a>(&self, expr: &'a AstExpr) -> Option<NameOrigin<'a>> {
         match &expr.node {
             ExprP::Identifier(ident) => Some(self.origin(ident)),
             _ => None,

@@ -62,13 +62,8 @@ impl Signature {
     ) -> starlark::Result<Result<Vec<BoundArgument<'v, '_>>, String>> {
         let positions: Vec<Value<'v>> = args.positions(heap)?.collect();
         let names = args.names_map()?;
-        Ok(self.assign(
-            &positions,
-            names
-                .iter()
-                .map(|(name, value)| (name.as_str(), *value))
-                .collect(),
-        ))
+        let names = names.iter().map(|(name, value)| (name.as_str(), *value));
+        Ok(self.assign(&positions, names.collect()))
     }
 
     fn assign<'v>(
@@ -94,32 +89,17 @@ impl Signature {
                         (Some(&value), None) | (None, Some(value)) => self.accept(param, value)?,
                         (None, None) => match default {
                             Some(default) => BoundArgument::Default(default),
-                            None => {
-                                return Err(format!(
-                                    "`{}` needs `{}`; {}",
-                                    self.path,
-                                    param.name,
-                                    self.accepted()
-                                ));
-                            }
+                            None => return self.reject(&format!("needs `{}`", param.name)),
                         },
                     }
                 }
             });
         }
         if positions.next().is_some() {
-            return Err(format!(
-                "`{}` got too many arguments; {}",
-                self.path,
-                self.accepted()
-            ));
+            return self.reject("got too many arguments");
         }
         match names.first() {
-            Some((name, _)) => Err(format!(
-                "`{}` has no parameter `{name}`; {}",
-                self.path,
-                self.accepted()
-            )),
+            Some((name, _)) => self.reject(&format!("has no parameter `{name}`")),
             None => Ok(bound),
         }
     }
@@ -143,9 +123,10 @@ impl Signature {
         ))
     }
 
-    fn accepted(&self) -> String {
+    /// An error that says what the built-in accepts.
+    fn reject<T>(&self, problem: &str) -> Result<T, String> {
         if self.params.is_empty() {
-            return "it takes no arguments".to_owned();
+            return Err(format!("`{}` {problem}; it takes no arguments", self.path));
         }
         let names = self
             .params
@@ -153,14 +134,12 @@ impl Signature {
             .map(|param| match (param.kind, param.default) {
                 (Kind::Rest, _) => format!("*{}", param.name),
                 (Kind::Named, _) => format!("**{}", param.name),
-                (_, Some(default)) => format!(
-                    "{}={}",
-                    param.name,
-                    if default == "null" { "None" } else { default }
-                ),
+                (_, Some("null")) => format!("{}=None", param.name),
+                (_, Some(default)) => format!("{}={default}", param.name),
                 (_, None) => param.name.to_owned(),
             });
-        format!("it takes `({})`", names.collect::<Vec<_>>().join(", "))
+        let names = names.collect::<Vec<_>>().join(", ");
+        Err(format!("`{}` {problem}; it takes `({names})`", self.path))
     }
 }
 

@@ -42,12 +42,11 @@ impl<'v> StarlarkValue<'v> for BuiltinValue {
     ) -> starlark::Result<Value<'v>> {
         let path = &self.signature.path;
         if !self.is_offered() {
-            let where_not = if self.kind == ScriptKind::Tool {
-                "tools"
-            } else {
-                "hooks"
+            let scripts = match self.kind {
+                ScriptKind::Tool => "tools",
+                ScriptKind::Hook | ScriptKind::When => "hooks",
             };
-            return raise(format!("`{path}` is not available in {where_not}"));
+            return raise(format!("`{path}` is not available in {scripts}"));
         }
         match &self.builtin.body {
             Body::Absent(what) => raise(absent(path, what)),
@@ -144,15 +143,13 @@ impl BuiltinValue {
         let context = self.linked_context(eval)?;
         let bound = self.bind(args, eval)?;
         let mut writer = Writer::default();
-        let written = begin_call(&mut writer, kind, self.index, context.link(), bound.len())
-            .map_err(EncodeError::from);
-        written
-            .and_then(|()| {
-                bound.iter().try_for_each(|bound| {
-                    bound.to_wire(eval.heap(), context.frame_bytes(), &mut writer)
-                })
-            })
-            .map_err(|error| self.bad_argument(&error))?;
+        begin_call(&mut writer, kind, self.index, context.link(), bound.len())
+            .map_err(|error| self.bad_argument(&error.into()))?;
+        for argument in &bound {
+            argument
+                .to_wire(eval.heap(), context.frame_bytes(), &mut writer)
+                .map_err(|error| self.bad_argument(&error))?;
+        }
         Ok(writer.bytes)
     }
 
@@ -187,18 +184,18 @@ impl fmt::Display for BuiltinValue {
 
 /// An error in a script, worded for its author.
 #[derive(Debug)]
-struct ScriptError(String);
+struct BuiltinError(String);
 
-impl fmt::Display for ScriptError {
+impl fmt::Display for BuiltinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for ScriptError {}
+impl std::error::Error for BuiltinError {}
 
 pub(super) fn script_error(message: String) -> starlark::Error {
-    starlark::Error::new_other(ScriptError(message))
+    starlark::Error::new_other(BuiltinError(message))
 }
 
 pub(super) fn raise<T>(message: String) -> starlark::Result<T> {

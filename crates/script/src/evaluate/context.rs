@@ -13,7 +13,7 @@ use tool_harness_sandbox::process::enter_part;
 
 /// The worker's end of the channel. Its methods cannot fail: when the other end hangs up or breaks
 /// the protocol, the process exits.
-pub(crate) trait Channel {
+pub(crate) trait FrameChannel {
     /// Sends one frame.
     fn send(&self, frame: &[u8]);
     /// Waits for one frame.
@@ -28,7 +28,7 @@ pub(super) type LinkedBuiltins = Rc<HashSet<u32>>;
 /// The context of one run or chain.
 #[derive(ProvidesStaticType)]
 pub(super) struct ScriptContext {
-    channel: Rc<dyn Channel>,
+    channel: Rc<dyn FrameChannel>,
     link: Cell<u32>,
     linked: RefCell<LinkedBuiltins>,
     frame_bytes: Cell<u64>,
@@ -45,7 +45,7 @@ impl Drop for LoadingGuard<'_> {
 }
 
 impl ScriptContext {
-    pub(super) fn new(channel: Rc<dyn Channel>) -> Self {
+    pub(super) fn new(channel: Rc<dyn FrameChannel>) -> Self {
         Self {
             channel,
             link: Cell::new(0),

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use starlark::values::dict::AllocDict;
 use starlark::values::list::AllocList;
 use starlark::values::{FrozenHeap, FrozenValue, Heap, Value};
-use tool_harness::number::is_integer;
+use tool_harness::is_integer;
 use tool_harness::worker::wire::{Build, WireError};
 
 /// Builds values that a script may change.

@@ -8,7 +8,7 @@ use starlark::values::structs::StructRef;
 use starlark::values::tuple::TupleRef;
 use starlark::values::{Heap, UnpackValue, Value, ValueLike};
 use std::fmt;
-use tool_harness::depth::MAX_DEPTH;
+use tool_harness::MAX_DEPTH;
 use tool_harness::worker::wire::{WireError, Writer};
 
 /// Why a value cannot be encoded.
@@ -98,7 +98,7 @@ pub(super) fn to_json<'v>(
 }
 
 /// Where the encoder writes. A container starts with its length and ends with `close`.
-trait Output {
+trait EncodeTarget {
     fn null(&mut self);
     fn bool(&mut self, value: bool);
     fn int(&mut self, value: i64);
@@ -112,7 +112,7 @@ trait Output {
     fn size(&self) -> usize;
 }
 
-impl Output for Writer {
+impl EncodeTarget for Writer {
     fn null(&mut self) {
         Writer::null(self);
     }
@@ -166,9 +166,14 @@ impl JsonOutput {
             _ => self.done = value,
         }
     }
+
+    fn begin(&mut self, container: Json) -> Result<(), WireError> {
+        self.open.push((container, std::mem::take(&mut self.key)));
+        Ok(())
+    }
 }
 
-impl Output for JsonOutput {
+impl EncodeTarget for JsonOutput {
     fn null(&mut self) {
         self.put(Json::Null, 0);
     }
@@ -191,14 +196,10 @@ impl Output for JsonOutput {
         Ok(())
     }
     fn list(&mut self, _: usize) -> Result<(), WireError> {
-        let key = std::mem::take(&mut self.key);
-        self.open.push((Json::Array(Vec::new()), key));
-        Ok(())
+        self.begin(Json::Array(Vec::new()))
     }
     fn map(&mut self, _: usize) -> Result<(), WireError> {
-        let key = std::mem::take(&mut self.key);
-        self.open.push((Json::Object(Map::new()), key));
-        Ok(())
+        self.begin(Json::Object(Map::new()))
     }
     fn key(&mut self, key: &str) -> Result<(), WireError> {
         key.clone_into(&mut self.key);
@@ -221,12 +222,11 @@ struct Encoder<'a, 'v, O> {
     output: &'a mut O,
 }
 
-impl<'v, O: Output> Encoder<'_, 'v, O> {
+impl<'v, O: EncodeTarget> Encoder<'_, 'v, O> {
     fn value(&mut self, value: Value<'v>, depth: usize) -> Result<(), EncodeError> {
         if depth > MAX_DEPTH {
-            return Err(EncodeError::whole(format!(
-                "nested deeper than {MAX_DEPTH} levels"
-            )));
+            let what = format!("nested deeper than {MAX_DEPTH} levels");
+            return Err(EncodeError::whole(what));
         }
         self.reserve(0)?;
         if value.is_none() {
@@ -240,9 +240,8 @@ impl<'v, O: Output> Encoder<'_, 'v, O> {
             self.output.int(number);
         } else if let Some(&StarlarkFloat(number)) = value.downcast_ref::<StarlarkFloat>() {
             if !number.is_finite() {
-                return Err(EncodeError::part(format!(
-                    "`{number}` is not a JSON number"
-                )));
+                let what = format!("`{number}` is not a JSON number");
+                return Err(EncodeError::part(what));
             }
             self.output.float(number);
         } else if value.get_type() == "int" {
@@ -318,13 +317,10 @@ impl<'v, O: Output> Encoder<'_, 'v, O> {
     fn reserve(&self, more: usize) -> Result<(), EncodeError> {
         let size = u64::try_from(self.output.size().saturating_add(more)).unwrap_or(u64::MAX);
         if size > self.limit {
-            Err(EncodeError::whole(format!(
-                "larger than {} bytes",
-                self.limit
-            )))
-        } else {
-            Ok(())
+            let what = format!("larger than {} bytes", self.limit);
+            return Err(EncodeError::whole(what));
         }
+        Ok(())
     }
 }
 

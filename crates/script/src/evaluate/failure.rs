@@ -12,68 +12,55 @@ pub(super) const MAX_CALLS: usize = 50;
 /// The longest message, in characters. Scripts can raise messages of any length.
 const MAX_MESSAGE: usize = 2000;
 
-/// A failure without a place.
+/// An error in the script, without a place.
 pub(super) fn raised(message: impl Into<String>) -> Failure {
-    raised_at(message, 0, 0)
-}
-
-/// A failure at a place.
-pub(super) fn raised_at(message: impl Into<String>, line: u32, column: u32) -> Failure {
-    Failure {
-        kind: FailureKind::Raised,
-        message: message.into(),
-        line,
-        column,
-    }
+    failure(FailureKind::Raised, message)
 }
 
 /// A result that cannot be encoded.
 pub(super) fn unusable(message: impl Into<String>) -> Failure {
-    Failure {
-        kind: FailureKind::Result,
-        message: message.into(),
-        line: 0,
-        column: 0,
-    }
+    failure(FailureKind::Result, message)
 }
 
 /// Classifies an error of the evaluator.
 pub(super) fn from_error(error: &starlark::Error, kind: ScriptKind) -> Failure {
     let (line, column) = place(error, kind);
     let text = message(error);
-    let (kind, message) = match error.kind() {
-        ErrorKind::StackOverflow(_) => (
+    let failure = match error.kind() {
+        ErrorKind::StackOverflow(_) => failure(
             FailureKind::Recursion,
             format!("calls nest deeper than {MAX_CALLS} levels"),
         ),
         ErrorKind::Other(_) if text.starts_with("Heap memory limit of") => {
-            (FailureKind::Memory, "used too much memory".to_owned())
+            failure(FailureKind::Memory, "used too much memory")
         }
-        _ => (FailureKind::Raised, explain(text)),
+        _ => raised(explain(text)),
     };
     Failure {
-        kind,
-        message,
         line,
         column,
+        ..failure
     }
 }
 
 /// The failure of an evaluation that exceeded a limit.
 pub(super) fn limit_exceeded(limit: ExceededLimit, budget: &Budget) -> Failure {
-    let (kind, message) = match limit {
-        ExceededLimit::Wall(time) => (
+    match limit {
+        ExceededLimit::Wall(time) => failure(
             FailureKind::Wall,
             format!("took longer than {} ms", time.as_millis()),
         ),
-        ExceededLimit::Cpu => (
+        ExceededLimit::Cpu => failure(
             FailureKind::Steps,
             format!("used more than {} ms of processor time", budget.cpu_ms),
         ),
-    };
+    }
+}
+
+fn failure(kind: FailureKind, message: impl Into<String>) -> Failure {
     Failure {
         kind,
-        message,
+        message: message.into(),
         line: 0,
         column: 0,
     }

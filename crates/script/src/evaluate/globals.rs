@@ -6,11 +6,9 @@ use crate::check::dialect::EXTENSIONS;
 use allocative::Allocative;
 use starlark::environment::{Globals, GlobalsBuilder};
 use starlark::eval::{Arguments, Evaluator};
-use starlark::typing::Ty;
-use starlark::values::type_repr::StarlarkTypeRepr;
 use starlark::values::{
-    AllocFrozenValue, FrozenHeap, FrozenValue, Heap, NoSerialize, ProvidesStaticType,
-    StarlarkPagablePanic, StarlarkValue, Value, ValueError, ValueLike, starlark_value,
+    FrozenValue, Heap, NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value,
+    ValueError, ValueLike, starlark_value,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,16 +27,10 @@ pub(super) fn standard() -> Globals {
 /// The globals of tools, or of hooks and their `when`.
 pub(super) fn globals(standard: &Globals, table: BuiltinTable, kind: ScriptKind) -> Globals {
     let mut builder = GlobalsBuilder::new();
-    for (name, value) in standard.iter() {
-        builder.set(
-            name,
-            StandardValue {
-                owner: standard,
-                value,
-            },
-        );
-    }
-    let mut namespaces: BTreeMap<&'static str, NamespaceBuilder<'_>> = BTreeMap::new();
+    // Keeps Starlark's own values alive.
+    builder.frozen_heap().add_reference(standard.heap());
+    let mut globals: BTreeMap<&str, FrozenValue> = standard.iter().collect();
+    let mut namespaces: BTreeMap<&'static str, NamespaceParts> = BTreeMap::new();
     let mut plain: BTreeMap<&'static str, BuiltinValue> = BTreeMap::new();
     let mut index = 0;
     for module in table {
@@ -64,99 +56,34 @@ pub(super) fn globals(standard: &Globals, table: BuiltinTable, kind: ScriptKind)
             namespaces.entry(module.name).or_default().constants = module.constants;
         }
     }
-    for (name, mut namespace) in namespaces {
-        namespace.name = name;
-        namespace.callee = match plain.remove(name) {
-            Some(call) => Callee::Builtin(Box::new(call)),
-            None => standard.iter().find(|(known, _)| *known == name).map_or(
-                Callee::None,
-                |(_, value)| {
-                    Callee::Standard(StandardValue {
-                        owner: standard,
-                        value,
-                    })
-                },
-            ),
-        };
-        builder.set(name, namespace);
-    }
     for (name, call) in plain {
-        builder.set(name, call);
+        globals.insert(name, builder.alloc(call));
+    }
+    for (name, NamespaceParts { calls, constants }) in namespaces {
+        let calls = calls
+            .into_iter()
+            .map(|(name, call)| (name, builder.alloc(call)));
+        let constants = constants
+            .iter()
+            .map(|&(name, value)| (name, builder.alloc(value)));
+        let namespace = NamespaceValue {
+            name,
+            members: calls.chain(constants).collect(),
+            callee: globals.get(name).copied(),
+        };
+        globals.insert(name, builder.frozen_heap().alloc_simple(namespace));
+    }
+    for (name, value) in globals {
+        builder.set(name, value);
     }
     builder.build()
 }
 
-/// Collects a namespace before it is allocated.
+/// The members of a namespace before they are allocated.
 #[derive(Default)]
-struct NamespaceBuilder<'a> {
-    name: &'static str,
+struct NamespaceParts {
     calls: BTreeMap<&'static str, BuiltinValue>,
     constants: &'static [(&'static str, f64)],
-    callee: Callee<'a>,
-}
-
-/// What a call of the namespace itself runs: a built-in, as for `log("x")`, or Starlark's own
-/// function, as for `hash("x")`.
-#[derive(Default)]
-enum Callee<'a> {
-    #[default]
-    None,
-    Builtin(Box<BuiltinValue>),
-    Standard(StandardValue<'a>),
-}
-
-/// One of Starlark's own values. The heap it is added to keeps its owner alive.
-struct StandardValue<'a> {
-    owner: &'a Globals,
-    value: FrozenValue,
-}
-
-impl StarlarkTypeRepr for StandardValue<'_> {
-    type Canonical = <FrozenValue as StarlarkTypeRepr>::Canonical;
-
-    fn starlark_type_repr() -> Ty {
-        FrozenValue::starlark_type_repr()
-    }
-}
-
-impl AllocFrozenValue for StandardValue<'_> {
-    fn alloc_frozen_value(self, heap: &FrozenHeap) -> FrozenValue {
-        heap.add_reference(self.owner.heap());
-        self.value
-    }
-}
-
-impl StarlarkTypeRepr for NamespaceBuilder<'_> {
-    type Canonical = NamespaceValue;
-
-    fn starlark_type_repr() -> Ty {
-        NamespaceValue::get_type_starlark_repr()
-    }
-}
-
-impl AllocFrozenValue for NamespaceBuilder<'_> {
-    fn alloc_frozen_value(self, heap: &FrozenHeap) -> FrozenValue {
-        let mut members: BTreeMap<&'static str, FrozenValue> = self
-            .calls
-            .into_iter()
-            .map(|(name, call)| (name, heap.alloc(call)))
-            .collect();
-        members.extend(
-            self.constants
-                .iter()
-                .map(|&(name, value)| (name, heap.alloc(value))),
-        );
-        let callee = match self.callee {
-            Callee::None => None,
-            Callee::Builtin(call) => Some(heap.alloc(*call)),
-            Callee::Standard(value) => Some(heap.alloc(value)),
-        };
-        heap.alloc_simple(NamespaceValue {
-            name: self.name,
-            members,
-            callee,
-        })
-    }
 }
 
 /// A module of built-ins as a Starlark value.
@@ -165,6 +92,8 @@ struct NamespaceValue {
     name: &'static str,
     #[allocative(skip)]
     members: BTreeMap<&'static str, FrozenValue>,
+    /// What a call of the namespace itself runs: a built-in, as for `log("x")`, or Starlark's own
+    /// function, as for `hash("x")`.
     #[allocative(skip)]
     callee: Option<FrozenValue>,
 }

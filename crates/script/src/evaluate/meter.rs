@@ -18,8 +18,8 @@ pub(super) enum ExceededLimit {
 #[derive(Debug)]
 pub(super) struct Meter {
     budget: Budget,
-    request: Option<Deadline>,
-    link: Cell<Option<Deadline>>,
+    request: Option<WallLimit>,
+    link: Cell<Option<WallLimit>>,
     cpu: Option<CpuLimit>,
     exceeded: Cell<Option<ExceededLimit>>,
 }
@@ -35,7 +35,7 @@ struct CpuLimit {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Deadline {
+struct WallLimit {
     at: Instant,
     limit: Duration,
 }
@@ -44,7 +44,7 @@ impl Meter {
     pub(super) fn start(budget: &Budget) -> Self {
         Self {
             budget: *budget,
-            request: Deadline::after(budget.wall_ms),
+            request: WallLimit::after(budget.wall_ms),
             link: Cell::new(None),
             cpu: CpuLimit::after(budget.cpu_ms),
             exceeded: Cell::new(None),
@@ -57,7 +57,7 @@ impl Meter {
 
     /// Starts the time limit of the next link; zero means only the request's.
     pub(super) fn enter_link(&self, timeout_ms: u64) {
-        self.link.set(Deadline::after(timeout_ms));
+        self.link.set(WallLimit::after(timeout_ms));
         self.exceeded.set(None);
     }
 
@@ -105,7 +105,7 @@ impl CpuLimit {
     }
 }
 
-impl Deadline {
+impl WallLimit {
     fn after(limit_ms: u64) -> Option<Self> {
         let limit = Duration::from_millis(limit_ms);
         // A limit beyond the range of the clock is no limit.

@@ -29,7 +29,7 @@ mod source;
 )]
 mod worker_builtin;
 
-pub(crate) use context::Channel;
+pub(crate) use context::FrameChannel;
 pub use globals::BuiltinTable;
 pub(crate) use script_globals::ScriptGlobals;
 
@@ -52,14 +52,14 @@ use tool_harness::worker::wire::{Build, Reader, WireError, Writer};
 use worker_builtin::OutcomeValue;
 
 /// The scripts a worker has loaded, and what it needs to run them.
-pub(crate) struct Scripts {
+pub(crate) struct LoadedScripts {
     globals: ScriptGlobals,
     scripts: HashMap<u32, LoadedScript>,
     context: ScriptContext,
 }
 
-impl Scripts {
-    pub(crate) fn new(globals: ScriptGlobals, channel: Rc<dyn Channel>) -> Self {
+impl LoadedScripts {
+    pub(crate) fn new(globals: ScriptGlobals, channel: Rc<dyn FrameChannel>) -> Self {
         Self {
             globals,
             scripts: HashMap::new(),
@@ -114,9 +114,9 @@ impl Scripts {
                 meter.enter_link(link.timeout_ms);
                 let result = self.link(index, link, &args, &mut eval, &meter, &mut room);
                 let (verdict, next) =
-                    result.unwrap_or_else(|failure| (Verdict::Failed(failure), Next::Stop));
+                    result.unwrap_or_else(|failure| (Verdict::Failed(failure), ChainStep::Stop));
                 verdicts.push(verdict);
-                if next == Next::Stop {
+                if next == ChainStep::Stop {
                     break;
                 }
             }
@@ -134,29 +134,27 @@ impl Scripts {
         eval: &mut Evaluator<'v, '_, '_>,
         meter: &Meter,
         room: &mut u64,
-    ) -> Result<(Verdict, Next), Failure> {
+    ) -> Result<(Verdict, ChainStep), Failure> {
         // A condition that fails must not be a way around the hook.
         if let Some(when) = link.when
             && let Ok(value) = self.enter(when, index, args, eval, meter)
             && !value.to_bool()
         {
-            return Ok((Verdict::Skipped, Next::Continue));
+            return Ok((Verdict::Skipped, ChainStep::Continue));
         }
         let value = self.enter(link.script, index, args, eval, meter)?;
         if is_allow(value) {
-            return Ok((Verdict::Allowed, Next::Continue));
+            return Ok((Verdict::Allowed, ChainStep::Continue));
         }
         let (json, size) = to_sized_json(value, eval.heap(), *room)
             .map_err(|error| unusable(format!("the decision cannot be used: {error}")))?;
         *room = room.saturating_sub(size);
-        Ok((
-            Verdict::Returned(json),
-            if allows(value) {
-                Next::Continue
-            } else {
-                Next::Stop
-            },
-        ))
+        // The harness judges every decision but these two.
+        let next = match action(value) {
+            Some("allow" | "continue") => ChainStep::Continue,
+            _ => ChainStep::Stop,
+        };
+        Ok((Verdict::Returned(json), next))
     }
 
     fn start(&self, budget: &Budget) -> Meter {
@@ -197,7 +195,7 @@ impl Scripts {
 
 /// What a chain does after a hook.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum ChainStep {
     Continue,
     Stop,
 }
@@ -235,19 +233,13 @@ fn payload(
 
 /// Whether a hook returned exactly what `allow()` returns.
 fn is_allow(value: Value<'_>) -> bool {
-    DictRef::from_value(value).is_some_and(|decision| {
-        decision.len() == 1
-            && decision.get_str("action").and_then(Value::unpack_str) == Some("allow")
-    })
+    DictRef::from_value(value).is_some_and(|decision| decision.len() == 1)
+        && action(value) == Some("allow")
 }
 
-/// Whether a hook lets the chain continue. The harness judges every other decision.
-fn allows(value: Value<'_>) -> bool {
-    let action = DictRef::from_value(value).and_then(|decision| decision.get_str("action"));
-    matches!(
-        action.and_then(Value::unpack_str),
-        Some("allow" | "continue")
-    )
+/// The action of a decision.
+fn action(value: Value<'_>) -> Option<&str> {
+    DictRef::from_value(value)?.get_str("action")?.unpack_str()
 }
 
 /// Encodes what a tool returned.
@@ -259,8 +251,7 @@ fn outcome<'v>(
     let unusable_result =
         |why: &dyn std::fmt::Display| unusable(format!("the result cannot be used: {why}"));
     if let Some(reply) = value.downcast_ref::<OutcomeValue>() {
-        let frame = Response::Done(reply.outcome().clone()).encode();
-        return match frame {
+        return match Response::Done(reply.outcome.clone()).encode() {
             Ok(frame) if frame.len() as u64 > limit => {
                 Err(unusable_result(&format_args!("larger than {limit} bytes")))
             }

@@ -66,18 +66,16 @@ impl LoadedScript {
                 eval.eval_module(ast, globals)
                     .map_err(|error| classify(&error, self.kind, meter))?;
             }
-            let kept = module.freeze().map_err(starlark::Error::from);
-            let frozen = kept.map_err(|error| {
-                raised(format!(
-                    "the script cannot be frozen: {}",
-                    error.without_diagnostic()
-                ))
+            let frozen = module.freeze().map_err(|error| {
+                let error = starlark::Error::from(error);
+                let why = error.without_diagnostic();
+                raised(format!("the script cannot be frozen: {why}"))
             })?;
             let name = source::entry(self.kind);
-            match frozen.get_any_visibility(name) {
-                Ok((entry, _)) => Ok(entry),
-                Err(_) => Err(raised(format!("the script does not define `{name}`"))),
-            }
+            let (entry, _) = frozen
+                .get_any_visibility(name)
+                .map_err(|_| raised(format!("the script does not define `{name}`")))?;
+            Ok(entry)
         })
     }
 }

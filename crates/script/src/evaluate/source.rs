@@ -1,6 +1,6 @@
 //! Parses a script with the same dialect and limits as the check.
 
-use super::failure::{from_error, raised_at};
+use super::failure::{from_error, raised};
 use crate::check::bounds;
 use crate::check::dialect::dialect;
 use starlark::syntax::AstModule;
@@ -29,7 +29,11 @@ pub(super) fn shift(kind: ScriptKind) -> u32 {
 }
 
 pub(super) fn parse(kind: ScriptKind, source: &str) -> Result<AstModule, Failure> {
-    bounds(source).map_err(|why| raised_at(why.name, why.line, why.column))?;
+    bounds(source).map_err(|why| Failure {
+        line: why.line,
+        column: why.column,
+        ..raised(why.name)
+    })?;
     let text = match kind {
         ScriptKind::Tool | ScriptKind::Hook => source.to_owned(),
         ScriptKind::When => format!("{WHEN_PREFIX}{source}{WHEN_SUFFIX}"),

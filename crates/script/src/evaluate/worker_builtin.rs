@@ -22,19 +22,13 @@ const MAX_PRINT: usize = 64 << 10;
 #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
 pub(super) struct OutcomeValue {
     #[allocative(skip)]
-    outcome: Outcome,
+    pub(super) outcome: Outcome,
 }
 
 starlark_simple_value!(OutcomeValue);
 
 #[starlark_value(type = "reply")]
 impl<'v> StarlarkValue<'v> for OutcomeValue {}
-
-impl OutcomeValue {
-    pub(super) fn outcome(&self) -> &Outcome {
-        &self.outcome
-    }
-}
 
 impl fmt::Display for OutcomeValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,25 +44,21 @@ pub(super) fn call<'v>(
     args: &Arguments<'v, '_>,
     eval: &mut Evaluator<'v, '_, '_>,
 ) -> starlark::Result<Value<'v>> {
+    let outcome = |of: fn(Json) -> Outcome| {
+        let outcome = of(Json::Object(fields(call, args, eval)?));
+        Ok(eval.heap().alloc(OutcomeValue { outcome }))
+    };
     match call.builtin.name {
         "print" => print(call, args, eval),
-        "result" => Ok(eval.heap().alloc(OutcomeValue {
-            outcome: Outcome::Result(Json::Object(fields(call, args, eval)?)),
-        })),
-        "error" => Ok(eval.heap().alloc(OutcomeValue {
-            outcome: Outcome::Error(Json::Object(fields(call, args, eval)?)),
-        })),
+        "result" => outcome(Outcome::Result),
+        "error" => outcome(Outcome::Error),
         "delegate" if call.kind == ScriptKind::Tool => {
             raise(absent(&call.signature.path, DELEGATE_IN_TOOLS))
         }
         action @ ("allow" | "block" | "modify" | "ask" | "delegate") => {
-            let mut decision = Map::new();
-            decision.insert("action".to_owned(), Json::from(action));
-            decision.extend(
-                fields(call, args, eval)?
-                    .into_iter()
-                    .filter(|(_, value)| !value.is_null()),
-            );
+            let fields = fields(call, args, eval)?.into_iter();
+            let mut decision = Map::from_iter([("action".to_owned(), Json::from(action))]);
+            decision.extend(fields.filter(|(_, value)| !value.is_null()));
             from_json(&Json::Object(decision), &mut HeapBuilder(eval.heap()))
                 .or_else(|error| raise(error.to_string()))
         }
@@ -88,16 +78,12 @@ fn fields<'v>(
     let heap = eval.heap();
     let mut fields = Map::new();
     for (param, bound) in call.signature.params().iter().zip(call.bind(args, eval)?) {
-        match (
-            param.kind,
-            bound
-                .to_json(heap, MAX_FRAME as u64)
-                .map_err(|error| call.bad_argument(&error))?,
-        ) {
+        let value = bound
+            .to_json(heap, MAX_FRAME as u64)
+            .map_err(|error| call.bad_argument(&error))?;
+        match (param.kind, value) {
             (Kind::Named, Json::Object(extra)) => fields.extend(extra),
-            (_, value) => {
-                fields.insert(param.name.to_owned(), value);
-            }
+            (_, value) => drop(fields.insert(param.name.to_owned(), value)),
         }
     }
     Ok(fields)
@@ -117,10 +103,7 @@ fn print<'v>(
         if index > 0 {
             text.push(' ');
         }
-        match value.unpack_str() {
-            Some(plain) => text.push_str(plain),
-            None => text.push_str(&value.to_str()),
-        }
+        text.push_str(&value.to_str());
     }
     let most = usize::try_from(context.frame_bytes())
         .unwrap_or(MAX_PRINT)

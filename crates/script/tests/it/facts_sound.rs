@@ -1,4 +1,4 @@
-//! Static reach is sound: whatever a script calls when it runs, `facts` said it could.
+//! Static reach is sound: `facts` lists every built-in that a script calls when it runs.
 
 use proptest::collection::vec;
 use proptest::prelude::any;
@@ -11,8 +11,8 @@ use starlark::values::Value;
 use starlark::values::tuple::UnpackTuple;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use tool_harness::Effects;
 use tool_harness::builtin::{Body, Builtin, Module, Scope};
-use tool_harness::effect::Effects;
 use tool_harness::facts::ScriptKind;
 use tool_harness_script::check::facts;
 
@@ -38,7 +38,7 @@ const fn module(name: &'static str, calls: &'static [Builtin]) -> Module {
     }
 }
 
-/// Every namespace has the same calls, so that any of them can stand where another was expected.
+/// Every namespace has the same calls, so that any of them can replace another.
 const MEMBERS: [&str; 3] = ["get", "put", "drop"];
 const CALLS: &[Builtin] = &[absent("get"), absent("put"), absent("drop")];
 const SPACES: [&str; 4] = ["fs", "http", "state", "log"];
@@ -61,7 +61,7 @@ fn called(name: &str) -> String {
     "answer".to_owned()
 }
 
-/// The members of a namespace, each of which records its own name when it is called.
+/// The members of a namespace. Each records its own name when called.
 macro_rules! members {
     ($space:ident) => {
         #[starlark_module]
@@ -104,7 +104,7 @@ fn globals() -> Globals {
         .build()
 }
 
-/// Runs a script and gives what it called, and the error it ended with.
+/// Runs a script; returns what it called and the error it ended with.
 fn run(source: &str, globals: &Globals) -> (BTreeSet<String>, Option<String>) {
     let dialect = Dialect {
         enable_f_strings: true,
@@ -132,14 +132,14 @@ enum Kind {
     Call,
 }
 
-/// Writes a script that runs, from a string of choices. It knows the kind of every variable in scope, so that what it writes is mostly calls.
+/// Generates a runnable script from a list of choices. It knows the kind of every variable in scope, so that most expressions are calls.
 struct Writer<'a> {
     choices: std::slice::Iter<'a, u16>,
     text: String,
     indent: usize,
-    /// Per scope, the variables that can be read there.
+    /// The readable variables of each scope.
     scopes: Vec<Vec<(String, Kind)>>,
-    /// How many names were made.
+    /// How many names it has generated.
     fresh: usize,
 }
 
@@ -165,7 +165,7 @@ impl Writer<'_> {
         writer.text
     }
 
-    /// A number below `count`; zero when the choices have run out, which is always the simplest.
+    /// A number below `count`; zero, always the simplest choice, when the choices have run out.
     fn pick(&mut self, count: usize) -> usize {
         self.choices
             .next()
@@ -212,7 +212,7 @@ impl Writer<'_> {
         names.get(index).cloned()
     }
 
-    /// An expression that gives a namespace.
+    /// An expression that evaluates to a namespace.
     fn space(&mut self, depth: usize) -> String {
         let choice = if depth == 0 {
             self.pick(3)
@@ -270,7 +270,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An expression that gives something to call.
+    /// An expression that evaluates to something callable.
     fn callable(&mut self, depth: usize) -> String {
         let inner = depth.saturating_sub(1);
         match if depth == 0 {
@@ -417,7 +417,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Statements one step in. What they assign is not read after them: the block may not have run.
+    /// Indented statements. Later code does not read what they assign: the block may not have run.
     fn block(&mut self, given: Vec<(String, Kind)>) {
         self.scopes.push(given);
         self.indent += 1;
@@ -444,7 +444,7 @@ impl Writer<'_> {
         self.indent += 1;
         if self.pick(4) == 0 {
             let (shadow, of) = self.two_spaces();
-            // The value must not be the name itself, which is local from here on.
+            // The value must not be the name itself, which is now local.
             if shadow != parameter {
                 self.line(&format!("{shadow} = {of}"));
             }
@@ -471,7 +471,7 @@ impl Writer<'_> {
 }
 
 #[test]
-fn whatever_a_script_calls_was_in_its_static_reach() {
+fn every_builtin_a_script_calls_is_in_its_static_reach() {
     let cases = 10_000;
     let globals = globals();
     let (scripts, calling, calls, finished, precise) = (

@@ -1,4 +1,4 @@
-//! The tests of scripts, as one program.
+//! Tests of scripts, in one binary.
 
 mod facts_sound;
 mod rules;

@@ -1,4 +1,4 @@
-//! Every rule is shown by its own example, and the pages say what the rules say.
+//! Every rule has an example that triggers it, and the pages match the rules.
 
 use std::collections::HashSet;
 use tool_harness::artifact::{Artifacts, read};
@@ -10,7 +10,7 @@ use tool_harness::facts::FactsBySource;
 use tool_harness::surface::{self, Surface};
 use tool_harness_script::check::facts;
 
-/// Codes whose example would be too long to show, or is no file. Each has a test of its own.
+/// Codes whose example would be too long to show, or is not a file. Each has its own test.
 const WITHOUT_EXAMPLE: &[&str] = &[
     "EXPORT_DESCRIPTION_LONG",
     "EXPORT_TOO_MANY",
@@ -34,7 +34,7 @@ fn facts_of(artifacts: &Artifacts) -> FactsBySource {
         .collect()
 }
 
-/// What is found in a project and its surface, or in a surface given as JSON.
+/// The findings in a project and its surface, or in a surface given as JSON.
 fn judge(files: &[(&str, &str)]) -> Vec<Diagnostic> {
     if let [("surface.json", text)] = files {
         return surface::check(&surface::read_text("surface.json", text)).diagnostics;
@@ -81,7 +81,7 @@ fn report(findings: &[Diagnostic]) -> String {
 }
 
 #[test]
-fn codes_are_unique_and_shaped_alike() {
+fn codes_are_unique_and_have_one_format() {
     let mut seen = HashSet::new();
     for rule in rules() {
         assert!(seen.insert(rule.code), "{} twice", rule.code);
@@ -101,7 +101,7 @@ fn codes_are_unique_and_shaped_alike() {
 }
 
 #[test]
-fn every_bad_example_gives_exactly_its_code_and_every_good_one_nothing() {
+fn every_bad_example_reports_exactly_its_code_and_every_good_one_nothing() {
     let mut wrong = String::new();
     let found_here = |phase: &Phase| !matches!(phase, Phase::Loading | Phase::Exporting);
     let phases = Phase::ALL.into_iter().filter(found_here);
@@ -138,7 +138,7 @@ fn every_finding_of_an_example_has_a_place_and_help() {
     {
         for found in judge(rule.bad) {
             assert!(found.place.is_some(), "{} has no place", found.code);
-            // What the reader says about a value of the wrong type, or about YAML, already names what is accepted.
+            // Messages about a wrong type or about YAML already say what is accepted.
             assert!(
                 found.help.is_some() || phase == Phase::Reading,
                 "{} has no help",

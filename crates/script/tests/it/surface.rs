@@ -1,4 +1,4 @@
-//! What is wrong with the surface of a project, sentence by sentence: each code with a case that has it and one that has not.
+//! Findings about the surface of a project: each code with a case that has it and one that does not.
 
 use tool_harness::artifact::{Artifacts, read};
 use tool_harness::builtin::MODULES;
@@ -6,7 +6,7 @@ use tool_harness::check::{check, scripts};
 use tool_harness::surface::{self, Surface};
 use tool_harness_script::check::facts;
 
-/// The codes of everything found in a project and on its surface.
+/// The codes of all findings in a project and on its surface.
 fn codes(files: &[(&str, &str)]) -> Vec<String> {
     let artifacts: Artifacts = read(
         files
@@ -46,7 +46,7 @@ const NOTE: &str = ".harness/tools/read_note.md";
 const LETTER: &str = ".harness/tools/list_letters.md";
 
 #[test]
-fn a_tool_that_waits_has_a_timeout() {
+fn a_tool_that_waits_needs_a_timeout() {
     let one = |frontmatter: &str, script: &str| {
         codes(&[
             (".harness/tools/get_news.md", &tool(frontmatter, script)),
@@ -66,7 +66,7 @@ fn a_tool_that_waits_has_a_timeout() {
     for script in ["fs.read(\"a\")", "fs.write(\"a\", \"b\")", "1"] {
         assert_eq!(one("", script), [""; 0], "{script}");
     }
-    // One that nobody is told about waits for nobody.
+    // A tool that is never offered needs no timeout.
     let denied = root("tools_policy: { deny: [get_news] }\n", "You help.");
     expect(
         &[
@@ -82,7 +82,7 @@ fn a_tool_that_waits_has_a_timeout() {
 }
 
 #[test]
-fn a_timeout_is_no_number_of_seconds() {
+fn a_timeout_that_looks_like_seconds_is_reported() {
     for (cap, expected) in [
         (30, &["SUSPICIOUS_UNITS"][..]),
         (49, &["SUSPICIOUS_UNITS"]),
@@ -100,7 +100,7 @@ fn a_timeout_is_no_number_of_seconds() {
 }
 
 #[test]
-fn a_tool_that_the_policy_never_offers_is_reported_once() {
+fn a_tool_that_policy_never_offers_is_reported_once() {
     let files = |frontmatter: &str, body: &str| {
         codes(&[
             (NOTE, &tool("", "fs.read(\"a\")")),
@@ -124,7 +124,7 @@ fn a_tool_that_the_policy_never_offers_is_reported_once() {
         ),
         [""; 0]
     );
-    // Whoever is told to use it is told there, and not again.
+    // The prompt that names it is reported there, and not again.
     assert_eq!(
         files(
             "tools_policy: { deny: [read_note] }\n",
@@ -139,7 +139,7 @@ fn a_tool_that_the_policy_never_offers_is_reported_once() {
 }
 
 #[test]
-fn a_deferred_tool_of_a_project_is_reported_once_and_truly() {
+fn a_deferred_tool_is_reported_once_and_correctly() {
     let deferred = tool("deferred: true\n", "fs.read(\"a\")");
     let files = |frontmatter: &str, body: &str| {
         codes(&[
@@ -164,7 +164,7 @@ fn a_deferred_tool_of_a_project_is_reported_once_and_truly() {
         ),
         ["PROMPT_TOOL_NOT_IN_POLICY"]
     );
-    // Writing `tool_search` changes nothing while nothing reads it.
+    // `tool_search` has no effect yet, because nothing reads it.
     assert_eq!(
         files("tool_search: true\n", "You help."),
         ["DEFERRED_UNREACHABLE"]
@@ -223,7 +223,7 @@ fn a_secret_is_found_in_every_artifact_and_a_placeholder_in_none() {
 }
 
 #[test]
-fn a_long_description_is_reported_by_the_context_that_the_project_has() {
+fn a_long_description_is_judged_by_the_context_size_of_the_project() {
     let long = format!(
         "{}{}\n",
         tool("", "1"),
@@ -242,7 +242,7 @@ fn a_long_description_is_reported_by_the_context_that_the_project_has() {
 }
 
 #[test]
-fn a_project_may_have_its_fenced_code_looked_at() {
+fn a_project_can_opt_in_to_checks_of_fenced_code() {
     let files = |frontmatter: &str| {
         codes(&[
             (NOTE, &tool("", "fs.read(\"a\")")),
@@ -262,7 +262,7 @@ fn a_project_may_have_its_fenced_code_looked_at() {
 }
 
 #[test]
-fn an_argument_that_every_run_reads_is_required() {
+fn an_argument_that_every_run_reads_must_be_required() {
     for (parameter, script, expected) in [
         (
             "{ type: string }",

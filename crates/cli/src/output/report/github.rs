@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_inside_a_file_is_named_in_words() {
+    fn a_text_inside_a_file_is_named_in_the_message() {
         let place = Place::new(
             &Source::new("surface.json#system", "a\nbc"),
             Span::new(2, 4),

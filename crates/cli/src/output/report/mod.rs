@@ -42,7 +42,7 @@ enum ReportFormat {
 pub(crate) struct CheckReport<'a> {
     /// The findings.
     pub(crate) findings: &'a [Diagnostic],
-    /// What was checked, as `3 tools, 2 hooks`.
+    /// What was checked, such as `3 tools, 2 hooks`.
     pub(crate) counted: String,
     /// When the check began.
     pub(crate) started: Instant,
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_below_has_its_folder_before_its_paths() {
+    fn paths_of_a_project_in_a_subfolder_start_with_that_folder() {
         let here = std::env::current_dir().expect("a folder");
         assert_eq!(prefix(&here), "");
         assert_eq!(prefix(&here.join("a/b")), "a/b/");

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_references() {
+    fn paths_become_percent_encoded_references() {
         assert_eq!(uri(".harness/tools/a b.md"), ".harness/tools/a%20b.md");
         assert_eq!(uri("é#?"), "%C3%A9%23%3F");
     }

@@ -1,4 +1,4 @@
-//! Folders and files that cannot be read, or change meanwhile.
+//! Folders and files that cannot be read, or change during a load.
 
 use super::{Project, found, pipe, put};
 use crate::support::{call, code, hook, tool, user};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_that_cannot_be_listed_is_reported_and_one_of_hooks_blocks() {
+async fn a_folder_that_cannot_be_listed_is_reported_and_blocks_if_it_holds_hooks() {
     type Make = fn(&Path);
     let make: &[(&str, Make)] = &[
         ("a file", |path| put(path, b"x")),
@@ -48,7 +48,7 @@ async fn a_folder_that_cannot_be_listed_is_reported_and_one_of_hooks_blocks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_that_come_and_go_while_loading_never_break_it_and_never_open_a_door() {
+async fn files_that_come_and_go_during_a_load_neither_break_it_nor_drop_a_guard() {
     let project = Project::new();
     let stop = Arc::new(AtomicBool::new(false));
     let guard = hook(
@@ -86,9 +86,11 @@ async fn files_that_come_and_go_while_loading_never_break_it_and_never_open_a_do
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_or_folder_that_may_not_be_read_is_reported_and_blocks_as_a_hook() {
+async fn an_unreadable_file_or_folder_is_reported_and_blocks_if_it_holds_hooks() {
     if user::is_root() {
-        println!("skipped here: root may read everything; the test below runs it as another user");
+        println!(
+            "skipped here: root may read everything; `every_test_here_passes_for_an_ordinary_user` runs it as another user"
+        );
         return;
     }
     let close =

@@ -1,4 +1,4 @@
-//! Files in every bad state: a diagnostic each, the rest loads, nothing hangs, and a hook in that state blocks.
+//! Files in every bad state: each is a diagnostic, the rest loads, nothing hangs, and a broken hook blocks.
 
 mod folders;
 mod states;
@@ -77,6 +77,6 @@ fn found(engine: &Engine) -> Vec<String> {
 }
 
 #[test]
-fn the_same_holds_for_an_ordinary_user() {
+fn every_test_here_passes_for_an_ordinary_user() {
     user::run_every_test_as_an_ordinary_user("bad_input");
 }

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// A file in a bad state: its name, how it is made, and the code it must give.
+/// A file in a bad state: its name, how to create it, and the expected code.
 type State = (&'static str, fn(&Path), &'static str);
 
 const STATES: &[State] = &[
@@ -186,7 +186,7 @@ const STATES: &[State] = &[
     ),
 ];
 
-/// A file of this length that takes no room.
+/// A sparse file of this length.
 fn huge(path: &Path) {
     fs::File::create(path)
         .and_then(|file| file.set_len(100 << 20))
@@ -210,7 +210,7 @@ fn stairs(depth: usize) -> String {
         .collect()
 }
 
-/// The most this process ever had resident, in KiB.
+/// The peak resident memory of this process, in KiB.
 fn peak_kb() -> u64 {
     let text = fs::read_to_string("/proc/self/status").expect("status");
     let line = text
@@ -307,7 +307,7 @@ async fn a_hook_file_in_any_bad_state_blocks_calls_and_names_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_root_or_a_bundle_in_any_bad_state_stops_or_is_reported() {
+async fn a_root_or_bundle_in_any_bad_state_stops_the_project_or_is_reported() {
     for (name, make, expected) in STATES {
         let project = Project::new();
         make(&project.at("harness.md"));
@@ -340,7 +340,7 @@ async fn a_root_or_a_bundle_in_any_bad_state_stops_or_is_reported() {
             "{name}: {:?}",
             found(&engine)
         );
-        // Nobody knows which hooks a bundle that cannot be read would have brought.
+        // An unreadable bundle may contain hooks.
         assert_eq!(
             code(&engine.call(call("run_good", json!({}))).await),
             "tool.hook.failed",
@@ -381,7 +381,7 @@ async fn every_bad_state_at_once_leaves_the_good_tool() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn line_ends_of_windows_and_a_mark_at_the_start_are_fine() {
+async fn windows_line_endings_and_a_byte_order_mark_are_accepted() {
     let plain = "---\nparameters:\n  a: {type: string}\nscript: |\n  def run(args):\n      return [args.get(\"a\"), 1]\n---\nSays it.\n\nTwice.\n";
     for text in [
         plain.to_owned(),
@@ -422,7 +422,7 @@ async fn line_ends_of_windows_and_a_mark_at_the_start_are_fine() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guard_whose_extension_is_written_large_still_guards() {
+async fn a_guard_with_an_uppercase_extension_still_guards() {
     for name in ["guard.md", "guard.MD", "guard.Md"] {
         let project = Project::new();
         let text = hook(

@@ -1,4 +1,4 @@
-//! Behaviour across stages as Markdown pages: files, calls, expected results and events. `tests/cases/README.md` says how one is written.
+//! Behaviour across stages as Markdown pages: files, calls, expected results and events. `tests/cases/README.md` documents the format.
 
 mod page;
 
@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use std::path::Path;
 use tool_harness::diagnostic::{Diagnostic, Severity};
 use tool_harness::engine::Engine;
+use tool_harness::event::{Event, EventKind, Sink};
 use tool_harness::{Arguments, Call};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_case_goes_as_its_page_says() {
+async fn every_case_does_what_its_page_says() {
     let mut pages: Vec<_> = std::fs::read_dir(repository("tests/cases"))
         .expect("the cases")
         .flatten()
@@ -42,7 +43,7 @@ async fn every_case_goes_as_its_page_says() {
     );
 }
 
-/// Reads a page, makes its project, and makes its calls in one session.
+/// Reads a page, creates its project, and makes its calls in one session.
 async fn play(path: &Path) -> Result<(), String> {
     let page = Page::read(&std::fs::read_to_string(path).map_err(|problem| problem.to_string())?)?;
     let files: Vec<(&str, &str)> = page
@@ -90,7 +91,7 @@ fn surface(engine: &Engine) -> Result<Value, String> {
     let surface = engine
         .surface("default")
         .map_err(|problem| problem.to_string())?;
-    // The harness's own tool is in every surface, and in no page.
+    // The built-in tool is in every surface; pages do not list it.
     let tools: Vec<Value> = surface
         .tools
         .iter()
@@ -103,7 +104,7 @@ fn surface(engine: &Engine) -> Result<Value, String> {
     Ok(json!({"mode": surface.mode, "tools": tools}))
 }
 
-/// The diagnostics are exactly those of the page, notes left out unless it names one; without a list there is none.
+/// The diagnostics are exactly those of the page, without notes unless it names one. Without a list there must be none.
 fn judge_diagnostics(expected: Option<&[String]>, found: &[Diagnostic]) -> Result<(), String> {
     let expected = expected.unwrap_or_default();
     let notes = expected.iter().any(|line| line.starts_with("note "));
@@ -126,7 +127,7 @@ fn judge_diagnostics(expected: Option<&[String]>, found: &[Diagnostic]) -> Resul
     }
 }
 
-/// The events named happened in this order, whatever else happened between them.
+/// The named events happened in this order, with others possibly in between.
 fn happened(expected: &[String], events: &Events) -> Result<(), String> {
     let names = events.names();
     let mut rest = names.iter();
@@ -139,7 +140,7 @@ fn happened(expected: &[String], events: &Events) -> Result<(), String> {
     }
 }
 
-/// Whether `found` has everything of `expected`. A text that starts with `~` need only be contained; `null` means absent.
+/// Whether `found` has everything in `expected`. A text that starts with `~` need only be contained; `null` means absent.
 fn fits(expected: &Value, found: &Value, at: &str) -> Result<(), String> {
     match (expected, found) {
         (Value::Object(wanted), Value::Object(map)) => {
@@ -172,7 +173,7 @@ fn fits(expected: &Value, found: &Value, at: &str) -> Result<(), String> {
 }
 
 #[test]
-fn a_part_fits_and_anything_else_does_not() {
+fn a_partial_expectation_matches_and_a_wrong_one_does_not() {
     let found = json!({"a": {"b": [1, {"c": "a long text"}]}, "n": null});
     for (expected, agrees) in [
         (json!({}), true),
@@ -190,17 +191,29 @@ fn a_part_fits_and_anything_else_does_not() {
 }
 
 #[test]
-fn events_are_looked_for_in_order() {
+fn events_are_matched_in_order() {
     let events = Events::default();
-    for name in ["tool.started", "log", "tool.completed"] {
-        let event = tool_harness::event::EventRef::new(name, "", None, &serde_json::Map::new);
-        tool_harness::event::Sink::record(&events, &event);
+    for name in ["custom.first", "custom.second", "custom.third"] {
+        let event = Event {
+            kind: EventKind::Custom {
+                event: name.to_owned(),
+                payload: json!({}),
+                source: "t".to_owned(),
+            },
+            time: std::time::SystemTime::now(),
+            sequence: 1,
+            session_id: String::new(),
+            run_id: String::new(),
+            turn_id: String::new(),
+            call_id: None,
+        };
+        Sink::record(&events, &event.as_it_happened());
     }
     for (expected, agrees) in [
-        (["tool.started", "tool.completed"].as_slice(), true),
-        (&["log"], true),
-        (&["tool.completed", "tool.started"], false),
-        (&["log", "log"], false),
+        (["custom.first", "custom.third"].as_slice(), true),
+        (&["custom.second"], true),
+        (&["custom.third", "custom.first"], false),
+        (&["custom.second", "custom.second"], false),
     ] {
         let expected: Vec<String> = expected.iter().map(|&name| name.to_owned()).collect();
         assert_eq!(happened(&expected, &events).is_ok(), agrees, "{expected:?}");

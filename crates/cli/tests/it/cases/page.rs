@@ -1,48 +1,48 @@
-//! A case as it is written: sections of a Markdown page.
+//! The format of a case: sections of a Markdown page.
 
 use serde_json::Value;
 
-/// One page, read.
+/// One parsed page.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Page {
     /// Path and text of every file of the project.
     pub(super) files: Vec<(String, String)>,
-    /// Lines as `warning KEY_UNKNOWN .harness/tools/x.md:3`; nothing when the page does not say.
+    /// Lines such as `warning KEY_UNKNOWN .harness/tools/x.md:3`, if the page has any.
     pub(super) diagnostics: Option<Vec<String>>,
-    /// What is done, in order.
+    /// The steps, in order.
     pub(super) steps: Vec<Step>,
 }
 
-/// One thing a page does.
+/// One step of a page.
 #[derive(Debug, PartialEq)]
 pub(super) enum Step {
-    /// Looks at what the model is told.
+    /// Checks what the model sees.
     Surface(Value),
     /// Makes a call.
     Call {
         /// The tool.
         tool: String,
-        /// What is sent, word for word.
+        /// The arguments, word for word.
         arguments: String,
-        /// A part of the result.
+        /// The expected part of the result.
         result: Value,
-        /// Names of events, in order.
+        /// Names of expected events, in order.
         events: Vec<String>,
     },
 }
 
-/// A heading with what stands below it.
+/// A heading and its content.
 struct Section {
     line: usize,
     heading: String,
-    /// Text outside of fences.
+    /// Text outside fences.
     prose: String,
     /// Text of each fenced block.
     blocks: Vec<String>,
 }
 
 impl Page {
-    /// Reads a page. Whatever it says that would test nothing is an error.
+    /// Reads a page. Text that would test nothing is an error.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let mut page = Self::default();
         for section in sections(text)? {
@@ -110,7 +110,7 @@ impl Page {
             page.files.is_empty(),
             page.steps.is_empty() && page.diagnostics.is_none(),
         ) {
-            (true, _) => Err("there is no file".to_owned()),
+            (true, _) => Err("the page has no file".to_owned()),
             (_, true) => Err("nothing is expected".to_owned()),
             _ => Ok(page),
         }
@@ -133,7 +133,7 @@ impl Section {
         }
     }
 
-    /// The object of the one block; an empty one would accept anything.
+    /// The object in the only block; an empty one would accept anything.
     fn json(&self) -> Result<Value, String> {
         let value: Value = serde_json::from_str(&self.one()?)
             .map_err(|problem| format!("is not JSON: {problem}"))?;
@@ -160,7 +160,7 @@ impl Section {
     }
 }
 
-/// The sections of a page; what stands before the first is for people. A fence of any length holds everything up to its like.
+/// The sections of a page; text before the first is for people. A fence of any length ends at a fence of the same length.
 fn sections(text: &str) -> Result<Vec<Section>, String> {
     let mut found: Vec<Section> = Vec::new();
     let mut fence: Option<(String, String)> = None;

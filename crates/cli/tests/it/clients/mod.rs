@@ -1,4 +1,4 @@
-//! The real clients, headless, against a model that follows a script (`model.py`): what their hooks say is what happens.
+//! The real clients, headless, with a scripted model (`model.py`): they do what their hooks decide.
 
 use crate::support::program::{command, repository};
 use crate::support::{Project, hook as hook_file};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What the project's hooks do: each command of the script has a word that one of them looks for.
+/// The project's hooks: each looks for a word in the commands of the script.
 const PRE: &str = r#"
 def handle(event, payload):
     command = payload["args"].get("command", "")
@@ -26,19 +26,19 @@ def handle(event, payload):
     return allow()
 "#;
 
-/// A tool that the harness serves to the client.
+/// A tool that harness serves to the client.
 const GREET: &str = r#"
 def run(args):
     return "hello " + args["name"]
 "#;
 
-/// Maps of the client's tools: its commands run as ever, or inside the sandbox.
+/// Maps of the client's tools: its commands run as usual, or inside the sandbox.
 const FREE: &str = "---\ncontain: false\n---\n";
 const CONTAINED: &str = "---\ncontain: true\n---\n";
 
 /// The program under test.
 const HARNESS: &str = env!("CARGO_BIN_EXE_harness");
-/// What clients call their shell.
+/// The names that clients give their shell.
 const SHELL: [&str; 4] = ["Bash", "exec_command", "shell_command", "shell"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,14 +47,14 @@ enum Client {
     Codex,
 }
 
-/// What one session left behind.
+/// The outcome of one session.
 struct Session {
     project: Project,
-    /// What the model was told the call came to.
+    /// The result that the model got.
     told: String,
 }
 
-/// A process that ends with its owner.
+/// A process that is killed when this is dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -64,7 +64,7 @@ impl Drop for Running {
     }
 }
 
-/// Runs a client whose model makes one call, of the first of these tools that it is offered. The error says what could not be done.
+/// Runs a client whose model calls the first of these tools that it is offered. The error says what failed.
 fn session(client: Client, map: &str, tool: &[&str], input: &Value) -> Result<Session, String> {
     let binary = repository("target/clients/node_modules/.bin").join(if client == Client::Codex {
         "codex"
@@ -128,10 +128,10 @@ fn session(client: Client, map: &str, tool: &[&str], input: &Value) -> Result<Se
         })
         .next_back();
     told.map(|told| Session { project, told })
-        .ok_or_else(|| format!("{shown}: the model was told no result: {output}"))
+        .ok_or_else(|| format!("{shown}: the model got no result: {output}"))
 }
 
-/// Starts the model; gives its port and the file of its notes.
+/// Starts the model; returns its port and its log file.
 fn model(scratch: &Path, tool: &[&str], input: &Value) -> Result<(Running, u16, PathBuf), String> {
     let (port, notes) = (scratch.join("port"), scratch.join("notes"));
     let call = json!({"tool": tool, "input": input}).to_string();
@@ -168,7 +168,7 @@ fn environment(client: Client, scratch: &Path, port: u16) -> Vec<(&'static str, 
             ("ANTHROPIC_API_KEY", "sk-scripted".to_owned()),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
             ("DISABLE_AUTOUPDATER", "1".to_owned()),
-            // Tools of servers are offered at once, and not only after a search.
+            // Offer the tools of servers at once, not only after a search.
             ("ENABLE_TOOL_SEARCH", "false".to_owned()),
         ]),
         Client::Codex => all.push(("SCRIPTED_KEY", "x".to_owned())),
@@ -176,7 +176,7 @@ fn environment(client: Client, scratch: &Path, port: u16) -> Vec<(&'static str, 
     all
 }
 
-/// The hooks of a client's settings: every event of a call runs the program under test.
+/// The hooks in a client's settings: every event of a call runs the program under test.
 fn hooks(client: &str, events: &[&str]) -> Value {
     let run = json!([{"hooks": [{"type": "command", "command": format!("'{HARNESS}' hook {client}"), "timeout": 60}]}]);
     json!({"hooks": events.iter().map(|event| ((*event).to_owned(), run.clone())).collect::<serde_json::Map<_, _>>()})
@@ -232,7 +232,7 @@ fn codex(binary: &Path, project: &Project, scratch: &Path, port: u16) -> Command
     command(binary, project.path(), &words)
 }
 
-/// Waits for a program to end; gives the end of what it said.
+/// Waits for a program to end; returns the end of its output.
 fn finished(mut run: Command, limit: Duration) -> Result<String, String> {
     let mut child = Running(run.spawn().map_err(|problem| problem.to_string())?);
     let started = Instant::now();

@@ -1,4 +1,4 @@
-"""A model that follows a script: it calls one tool once, notes what came back, and says it is done.
+"""A scripted model: it calls one tool once, logs the result, and says it is done.
 
 usage: model.py PORT_FILE NOTES_FILE CALL
 CALL is {"tool": [names, the first one offered is called], "input": {...}}. Plays Anthropic's Messages and OpenAI's Responses, streaming.
@@ -106,7 +106,7 @@ class Model(BaseHTTPRequestHandler):
         offered = {}
         for tool in request.get("tools") or []:
             offered[tool.get("name") or tool.get("type")] = None
-            # Tools of a server come as a namespace; what is called is a name in it.
+            # The tools of a server come as a namespace; a call names a tool in it.
             for inner in tool.get("tools") or []:
                 offered[f"{tool['name']}__{inner['name']}"] = (tool["name"], inner["name"])
         tool = None if outputs else chosen(offered)

@@ -1,4 +1,4 @@
-//! `harness call`: arguments, what is shown, time limits, Ctrl-C.
+//! `harness call`: arguments, output, time limits, Ctrl-C.
 
 use super::project;
 use crate::support::program::{
@@ -11,7 +11,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
-fn arguments_come_as_pairs_as_json_and_from_standard_input() {
+fn arguments_are_read_from_pairs_json_and_standard_input() {
     let project = Project::new(&[(
         ".harness/tools/get_arguments.md",
         &tool_with(
@@ -100,10 +100,10 @@ fn a_call_shows_what_the_tool_prints_and_events_are_one_object_a_line() {
     assert_eq!(names, ["rule.decided", "tool.rejected"]);
 }
 
-/// How soon an interrupted program ends. A loaded machine may hold up one try, and not all.
+/// How soon an interrupted program ends. A loaded machine may delay one attempt, but not all.
 const SOON: Duration = Duration::from_millis(900);
 
-/// Starts a call that takes a minute, sends a signal once it runs, checks how it ends, and says how
+/// Starts a call that takes a minute, sends a signal once it runs, checks how it ends, and returns how
 /// long that took.
 fn interrupted(project: &Project, words: &[&str], name: &str) -> Duration {
     let mut child = prepared(project.path(), words)
@@ -128,7 +128,7 @@ fn interrupted(project: &Project, words: &[&str], name: &str) -> Duration {
     let status = child.wait().expect("it ends");
     let took = sent.elapsed();
     assert_eq!(status.code(), Some(4), "{words:?} {name}");
-    // Those calls would go on for half a minute and more.
+    // Without the signal those calls would run for half a minute or more.
     assert!(
         took < Duration::from_secs(10),
         "{words:?} {name} took {took:?}"
@@ -154,7 +154,7 @@ fn interrupted(project: &Project, words: &[&str], name: &str) -> Duration {
 }
 
 #[test]
-fn ctrl_c_in_the_middle_of_a_call_ends_it_quickly_and_leaves_no_process() {
+fn ctrl_c_during_a_call_ends_it_quickly_and_leaves_no_process() {
     let project = project();
     for (tool, name) in [
         ("wait_long", "INT"),
@@ -168,7 +168,7 @@ fn ctrl_c_in_the_middle_of_a_call_ends_it_quickly_and_leaves_no_process() {
 }
 
 #[test]
-fn ctrl_c_while_a_hook_runs_is_a_cancelled_call_and_not_a_broken_hook() {
+fn ctrl_c_during_a_hook_cancels_the_call_and_does_not_blame_the_hook() {
     let slow = "---\nevent: tool.pre\ntimeout_ms: 30000\nscript: |\n  def handle(event, payload):\n      x = [i for i in range(1000000000)]\n      return allow()\n---\nSlow.\n";
     let project = Project::new(&[
         (
@@ -182,7 +182,7 @@ fn ctrl_c_while_a_hook_runs_is_a_cancelled_call_and_not_a_broken_hook() {
 }
 
 #[test]
-fn a_timeout_ends_in_time_and_names_the_limit_that_applied() {
+fn a_timeout_fires_in_time_and_names_the_limit_that_applied() {
     let project = Project::new(&[
         (
             ".harness/tools/wait_freely.md",
@@ -228,7 +228,7 @@ fn a_timeout_ends_in_time_and_names_the_limit_that_applied() {
 }
 
 #[test]
-fn the_time_of_a_call_covers_its_hooks() {
+fn the_deadline_of_a_call_covers_its_hooks() {
     let slow = hook_with(
         "tool.pre",
         "timeout_ms: 30000\n",
@@ -245,7 +245,7 @@ fn the_time_of_a_call_covers_its_hooks() {
     let ran = harness(project.path(), &["call", "get_one", "--timeout-ms", "200"]).ends(4);
     assert!(
         ran.err
-            .contains("did not decide within 200 ms, the limit of this call"),
+            .contains("got no decision from its hooks within 200 ms, the limit of this call"),
         "{}",
         ran.err
     );
@@ -257,7 +257,7 @@ fn the_time_of_a_call_covers_its_hooks() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_reader_that_closes_the_pipe_is_not_a_failure() {
     let project = project();
     for words in [
         ["tools", "--format", "json"].as_slice(),
@@ -290,7 +290,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn ctrl_c_while_a_project_is_loaded_ends_with_4() {
+fn ctrl_c_while_a_project_loads_exits_with_4() {
     let slow = "---\nevent: artifact.load\ntimeout_ms: 30000\nscript: |\n  def handle(event, payload):\n      x = [i for i in range(1000000000)]\n      return allow()\n---\nSlow.\n";
     let project = Project::new(&[
         (

@@ -1,4 +1,4 @@
-//! Every command as a person meets it: what it prints where, and how it ends.
+//! Every command as a person sees it: what it prints where, and its exit code.
 
 mod calls;
 mod output;
@@ -6,7 +6,7 @@ mod projects;
 
 use crate::support::{Project, hook, tool, tool_with};
 
-/// Tools and hooks for every way a call can end.
+/// Tools and hooks for every outcome of a call.
 fn project() -> Project {
     let path = "parameters:\n  path: { type: string, required: true }\n";
     Project::new(&[

@@ -1,4 +1,4 @@
-//! What every command has in common: exit codes, JSON, help, colour.
+//! What all commands share: exit codes, JSON, help, colour.
 
 use super::project;
 use crate::support::program::harness;
@@ -22,7 +22,7 @@ const COMMANDS: [&str; 13] = [
 ];
 
 #[test]
-fn each_exit_code_is_the_one_of_the_reference() {
+fn each_exit_code_matches_the_reference() {
     let project = project();
     for (words, code) in [
         (["call", "read_note", "path=note.txt"].as_slice(), 0),
@@ -92,7 +92,7 @@ fn each_exit_code_is_the_one_of_the_reference() {
 }
 
 #[test]
-fn every_command_explains_itself() {
+fn every_command_has_help() {
     let folder = tempfile::tempdir().expect("a folder");
     let all = harness(folder.path(), &["--help"]).ends(0).out;
     for command in COMMANDS {
@@ -319,7 +319,7 @@ fn the_result_document_has_the_fields_of_the_reference_and_no_empty_ones() {
 }
 
 #[test]
-fn colour_is_for_terminals_and_for_those_who_ask() {
+fn colour_is_used_on_terminals_and_on_request() {
     let project = project();
     assert!(
         harness(project.path(), &["list", "--color", "always"])
@@ -338,7 +338,7 @@ fn colour_is_for_terminals_and_for_those_who_ask() {
 }
 
 #[test]
-fn a_command_that_ends_with_2_still_gives_one_document_where_one_was_asked_for() {
+fn a_json_command_that_exits_with_2_still_prints_one_document() {
     let empty = tempfile::tempdir().expect("a folder");
     let project = project();
     let stopped = Project::new(&[
@@ -427,7 +427,7 @@ fn a_command_that_ends_with_2_still_gives_one_document_where_one_was_asked_for()
         );
         assert!(
             ran.err.contains("error"),
-            "{words:?}: people are told as well: {}",
+            "{words:?}: standard error has a message, too: {}",
             ran.err
         );
     }

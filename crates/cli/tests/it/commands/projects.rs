@@ -1,4 +1,4 @@
-//! Finding, making and listing a project, also one that is broken.
+//! Finding, creating and listing a project, even a broken one.
 
 use super::project;
 use crate::support::program::{harness, prepared};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 #[test]
-fn without_a_project_every_command_that_needs_one_says_what_to_do() {
+fn without_a_project_each_command_that_needs_one_says_what_to_do() {
     let folder = tempfile::tempdir().expect("a folder");
     for words in [
         ["validate"].as_slice(),
@@ -38,7 +38,7 @@ fn without_a_project_every_command_that_needs_one_says_what_to_do() {
 }
 
 #[test]
-fn a_new_project_passes_its_own_checks_and_answers() {
+fn a_new_project_passes_its_own_checks_and_answers_calls() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     let made = harness(here, &["init"]).ends(0);
@@ -136,7 +136,7 @@ fn a_subfolder_belongs_to_the_project_above_it() {
 }
 
 #[test]
-fn a_broken_root_file_stops_everything_but_looking() {
+fn a_broken_root_file_stops_everything_but_inspection() {
     let project = project();
     project.write("harness.md", b"---\nformat: 1\ntools_polcy: {}\n---\n");
     let validate = harness(project.path(), &["validate"]).ends(1);
@@ -214,7 +214,7 @@ fn files_with_windows_line_ends_and_a_byte_order_mark_work() {
 }
 
 #[test]
-fn a_tool_file_that_gave_no_tool_is_still_listed() {
+fn a_tool_file_that_failed_to_load_is_still_listed() {
     let project = project();
     project.write(".harness/tools/read_other.md", b"no frontmatter\n");
     let listed = harness(project.path(), &["list", "tools"]).ends(0);
@@ -255,7 +255,7 @@ fn a_tool_file_that_gave_no_tool_is_still_listed() {
 }
 
 #[test]
-fn warnings_count_only_when_asked_to() {
+fn warnings_fail_validation_only_on_request() {
     let project = Project::new(&[(
         ".harness/tools/get_one.md",
         &tool_with("timout_ms: 5\n", "def run(args):\n    return 1"),
@@ -271,7 +271,7 @@ fn warnings_count_only_when_asked_to() {
 }
 
 #[test]
-fn a_listing_that_leaves_a_broken_tool_out_says_so_to_people() {
+fn a_listing_without_a_broken_tool_warns_people() {
     let project = Project::new(&[
         (
             ".harness/tools/get_one.md",
@@ -299,7 +299,7 @@ fn a_listing_that_leaves_a_broken_tool_out_says_so_to_people() {
 }
 
 #[test]
-fn a_project_cannot_give_itself_the_environment() {
+fn a_project_cannot_grant_itself_environment_variables() {
     let project = Project::new(&[
         (
             "harness.md",

@@ -1,4 +1,4 @@
-//! `harness exec` and `harness doctor`, from outside.
+//! `harness exec` and `harness doctor`, end to end.
 
 mod streams;
 mod world;

@@ -1,4 +1,4 @@
-//! Output, signals and ends.
+//! Output, signals and exits.
 
 use super::project;
 use crate::support::Project;
@@ -41,10 +41,10 @@ fn streaming(project: &Project, script: &str) -> Child {
 }
 
 #[test]
-fn a_limit_of_time_ends_everything_it_started() {
+fn a_timeout_ends_everything_the_command_started() {
     let project = project();
     let started = Instant::now();
-    // No other process of this machine has it among its arguments.
+    // No other process on this machine has it among its arguments.
     let time = format!("4711.{}", std::process::id());
     let line = format!("echo early; setsid sleep {time} & sleep {time}");
     let words = ["exec", "--timeout-ms", "1500", "--", "sh", "-c", &line];
@@ -66,7 +66,7 @@ fn a_limit_of_time_ends_everything_it_started() {
 }
 
 #[test]
-fn signals_are_passed_on_and_a_second_one_ends_everything() {
+fn signals_are_forwarded_and_a_second_one_ends_everything() {
     let project = project();
     let mut child = streaming(
         &project,
@@ -81,7 +81,7 @@ fn signals_are_passed_on_and_a_second_one_ends_everything() {
     wait_for(&mut child, b"ready\n");
     let all = descendants(child.id());
     signal(child.id(), "TERM");
-    // Two that come before the first is seen are one.
+    // Two signals that arrive before the first is seen count as one.
     while child.try_wait().expect("a status").is_none() {
         std::thread::sleep(Duration::from_millis(200));
         signal(child.id(), "TERM");
@@ -102,7 +102,7 @@ fn wait_for(child: &mut Child, text: &[u8]) {
 }
 
 #[test]
-fn a_program_that_is_killed_leaves_no_command_behind() {
+fn killing_harness_leaves_no_command_running() {
     let project = project();
     let mut child = streaming(&project, "echo ready; setsid sleep 4713 & sleep 4713");
     wait_for(&mut child, b"ready\n");
@@ -114,7 +114,7 @@ fn a_program_that_is_killed_leaves_no_command_behind() {
 }
 
 #[test]
-fn a_reader_who_does_not_read_holds_up_neither_the_deadline_nor_a_request_to_end() {
+fn a_stalled_reader_delays_neither_the_deadline_nor_a_signal() {
     let project = project();
     for line in ["yes", "yes >&2", "seq 1 9999999; exec sleep 4714"] {
         let words = ["exec", "--timeout-ms", "400", "--", "sh", "-c", line];
@@ -148,7 +148,7 @@ fn a_reader_who_does_not_read_holds_up_neither_the_deadline_nor_a_request_to_end
 }
 
 #[test]
-fn a_reader_who_reads_late_gets_all_of_it() {
+fn a_late_reader_gets_all_of_the_output() {
     let project = project();
     let mut child = streaming(&project, "echo ready; seq 1 400000");
     wait_for(&mut child, b"ready\n");
@@ -163,7 +163,7 @@ fn a_reader_who_reads_late_gets_all_of_it() {
 }
 
 #[test]
-fn a_reader_who_has_had_enough_ends_it_as_any_program_in_a_pipeline() {
+fn a_closed_pipe_ends_the_command_as_in_any_pipeline() {
     let project = project();
     for line in ["exec yes", "trap '' PIPE; exec yes"] {
         let mut child = streaming(&project, line);
@@ -175,13 +175,13 @@ fn a_reader_who_has_had_enough_ends_it_as_any_program_in_a_pipeline() {
     }
     let mut child = streaming(&project, "echo y; read line; exit 7");
     wait_for(&mut child, b"y\n");
-    // One who says nothing more does not notice.
+    // A command that writes nothing more does not notice.
     drop(child.stdout.take());
     Ran::from(child.wait_with_output().expect("it ends")).ends(7);
 }
 
 #[test]
-fn output_that_is_lost_is_a_failure_and_what_is_thrown_away_is_not() {
+fn lost_output_is_a_failure_and_discarded_output_is_not() {
     let project = project();
     let shell = |line: &str| {
         Ran::from(

@@ -1,4 +1,4 @@
-//! What a command finds and may do; `harness doctor`.
+//! What a command sees and may do; `harness doctor`.
 
 use super::{exec, project};
 use crate::support::Project;
@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::process::Stdio;
 
 #[test]
-fn a_command_streams_and_its_exit_code_is_the_programs() {
+fn a_command_streams_and_harness_exits_with_its_code() {
     let project = project();
     let ran = exec(
         &project,
@@ -41,7 +41,7 @@ fn a_command_streams_and_its_exit_code_is_the_programs() {
             refused.err
         );
     }
-    // Options of the command are its own.
+    // Options after the command belong to it.
     assert_eq!(
         harness(project.path(), &["exec", "echo", "--json", "-n"])
             .ends(0)
@@ -52,7 +52,7 @@ fn a_command_streams_and_its_exit_code_is_the_programs() {
 }
 
 #[test]
-fn it_writes_in_the_workspace_and_nowhere_else_and_never_what_governs() {
+fn a_command_writes_only_in_the_workspace_and_never_to_protected_files() {
     let project = project();
     let outside = tempfile::tempdir_in("/var/tmp").expect("a folder");
     let canary = outside.path().join("canary");
@@ -75,7 +75,7 @@ fn it_writes_in_the_workspace_and_nowhere_else_and_never_what_governs() {
 }
 
 #[test]
-fn a_login_shell_finds_a_toolchain_of_the_home_that_is_on_the_path() {
+fn a_login_shell_finds_a_toolchain_in_the_home_if_the_path_names_it() {
     let (project, home) = (project(), tempfile::tempdir_in("/var/tmp").expect("a home"));
     let bin = home.path().join(".cargo/bin");
     fs::create_dir_all(&bin).expect("folders");
@@ -96,7 +96,7 @@ fn a_login_shell_finds_a_toolchain_of_the_home_that_is_on_the_path() {
 }
 
 #[test]
-fn without_a_project_or_with_a_broken_one_nothing_runs() {
+fn without_a_valid_project_nothing_runs() {
     let empty = tempfile::tempdir().expect("a folder");
     let ran = harness(empty.path(), &["exec", "--", "touch", "canary"]).ends(2);
     assert!(ran.err.contains("no harness project here"), "{}", ran.err);
@@ -106,7 +106,7 @@ fn without_a_project_or_with_a_broken_one_nothing_runs() {
 }
 
 #[test]
-fn the_doctor_names_the_tier_each_layer_and_the_plan() {
+fn doctor_shows_the_tier_each_layer_and_the_plan() {
     let project = project();
     let document = harness(project.path(), &["doctor", "--json"])
         .ends(0)
@@ -149,7 +149,7 @@ fn the_doctor_names_the_tier_each_layer_and_the_plan() {
     );
 }
 
-/// Runs the program as root of a user namespace with so many of the machine's users in it, and no other namespace of its own.
+/// Runs the program as root of a user namespace that maps `users` of the machine's users, with no other new namespace.
 fn as_root_of(project: &Project, users: u32, words: &[&str]) -> Option<Ran> {
     let line = [
         "-U",
@@ -193,7 +193,7 @@ fn as_root_of(project: &Project, users: u32, words: &[&str]) -> Option<Ran> {
 }
 
 #[test]
-fn root_of_a_user_namespace_gets_what_it_can_have_and_is_told_why_it_is_not_more() {
+fn root_in_a_user_namespace_gets_a_lower_tier_and_doctor_says_why() {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: needs root, to give users to a namespace");
         return;
@@ -211,7 +211,7 @@ fn root_of_a_user_namespace_gets_what_it_can_have_and_is_told_why_it_is_not_more
                 .is_some_and(|fix| fix.contains("mounts")),
         "{told}"
     );
-    // What the doctor promises is what runs.
+    // What doctor promises really runs.
     let ran =
         as_root_of(&project, 65536, &["exec", "--", "cat", "src/a.txt"]).expect("a namespace");
     assert_eq!(ran.out == "a\n", told["tier"] == "B", "{ran:?}");
@@ -225,7 +225,7 @@ fn root_of_a_user_namespace_gets_what_it_can_have_and_is_told_why_it_is_not_more
 }
 
 #[test]
-fn words_that_are_no_text_are_passed_on_as_they_are() {
+fn arguments_that_are_not_utf_8_are_passed_on_unchanged() {
     let project = project();
     let word = std::ffi::OsStr::from_bytes(b"caf\xe9 \xff");
     let ran = prepared(project.path(), &["exec", "--", "printf", "%s"])

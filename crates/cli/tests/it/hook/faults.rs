@@ -1,4 +1,4 @@
-//! Whatever goes wrong, the call does not run: exit code 2, and a reason that can be read.
+//! Whatever goes wrong, the call does not run: exit code 2, and a readable reason.
 
 use super::{before, hook};
 use crate::support::program::{descendants, prepared, processor_time, signal, until};
@@ -39,7 +39,7 @@ fn stopped(project: &Project, message: &str, reason: &str) {
 }
 
 #[test]
-fn messages_that_are_none() {
+fn malformed_messages_stop_the_call() {
     let project = allowing();
     let text = |value: serde_json::Value| value.to_string();
     for (message, reason) in [
@@ -84,7 +84,7 @@ fn arguments_that_cannot_be_judged_are_refused() {
 }
 
 #[test]
-fn a_message_of_fifty_megabytes() {
+fn a_message_of_fifty_megabytes_stops_the_call() {
     let project = allowing();
     let message = before(
         project.path(),
@@ -95,7 +95,7 @@ fn a_message_of_fifty_megabytes() {
 }
 
 #[test]
-fn a_project_whose_files_are_missing_or_broken() {
+fn a_project_with_missing_or_broken_files_stops_the_call() {
     let project = allowing();
     let message = bash(&project);
     project.write(
@@ -120,7 +120,7 @@ fn a_project_whose_files_are_missing_or_broken() {
 }
 
 #[test]
-fn two_hooks_of_one_name_are_no_hook_at_all() {
+fn two_hooks_with_one_name_stop_the_call() {
     let project = allowing();
     let message = bash(&project);
     let text = "event: tool.pre\nscript: |\n  def handle(event, payload):\n      return allow()\n";
@@ -141,7 +141,7 @@ fn two_hooks_of_one_name_are_no_hook_at_all() {
 }
 
 #[test]
-fn rules_that_cannot_be_looked_at_are_not_absent() {
+fn unreadable_rules_are_not_treated_as_absent() {
     let project = allowing();
     let message = bash(&project);
     std::fs::remove_dir_all(project.path().join(".harness")).expect("removed");
@@ -151,7 +151,7 @@ fn rules_that_cannot_be_looked_at_are_not_absent() {
     assert_eq!(hook(project.path(), "codex", &message).ends(0).out, "");
     project.write(".harness", b"a file");
     stopped(&project, &message, ".harness");
-    // A folder that nobody may search cannot be tried as root, who may search all; a name too long for the kernel fails the same way.
+    // Root may search every folder, so use a name too long for the kernel, which fails in the same way.
     let long = before(
         &project.path().join("x".repeat(5000)),
         "Bash",
@@ -167,7 +167,7 @@ fn rules_that_cannot_be_looked_at_are_not_absent() {
 }
 
 #[test]
-fn a_project_that_is_named_is_the_one_that_judges() {
+fn a_project_named_by_the_option_judges() {
     let project = Project::new(&[(
         "harness.md",
         "---\nformat: 1\ntools_policy: { deny: [run_command] }\n---\n",
@@ -192,7 +192,7 @@ fn a_project_that_is_named_is_the_one_that_judges() {
 }
 
 #[test]
-fn a_folder_that_is_no_absolute_path_is_named() {
+fn a_relative_folder_in_a_message_is_named_in_the_error() {
     for cwd in ["src", ""] {
         let project = allowing();
         let message = json!({"hook_event_name": "PreToolUse", "cwd": cwd, "tool_name": "Bash", "tool_input": {"command": "ls"}});
@@ -205,7 +205,7 @@ fn a_folder_that_is_no_absolute_path_is_named() {
 }
 
 #[test]
-fn a_hook_after_the_call_that_fails_is_told_of() {
+fn a_failing_post_hook_is_reported_as_a_warning() {
     let project = Project::new(&[
         ("harness.md", "---\nformat: 1\n---\n"),
         (
@@ -231,7 +231,7 @@ fn a_hook_after_the_call_that_fails_is_told_of() {
 }
 
 #[test]
-fn a_hook_that_gives_no_decision() {
+fn a_hook_without_a_decision_stops_the_call() {
     let project = allowing();
     for (script, reason) in [
         (
@@ -260,7 +260,7 @@ fn a_hook_that_gives_no_decision() {
 }
 
 #[test]
-fn a_worker_that_is_killed() {
+fn a_killed_worker_stops_the_call() {
     let script = "def handle(event, payload):\n    for i in range(100000):\n        for j in range(100000):\n            pass\n    return allow()";
     let project = Project::new(&[(
         ".harness/hooks/slow.md",
@@ -278,7 +278,7 @@ fn a_worker_that_is_killed() {
         .expect("its input")
         .write_all(bash(&project).as_bytes())
         .expect("written");
-    // A worker that only looks at the script uses less.
+    // A worker that only checks the script uses less.
     let at_work = |worker: &u32| processor_time(*worker) > Duration::from_millis(500);
     until("a worker that runs the hook", || {
         descendants(child.id()).iter().any(at_work)
@@ -296,7 +296,7 @@ fn a_worker_that_is_killed() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_written() {
+fn an_answer_that_cannot_be_written_stops_the_call() {
     let project = Project::new(&[(
         ".harness/hooks/no.md",
         &hook_file(
@@ -320,7 +320,7 @@ fn an_answer_that_cannot_be_written() {
         drop(child.stdout.take());
         child.wait_with_output().expect("it ends")
     };
-    // A disk that is full, and a reader that is gone.
+    // A full disk, and a reader that is gone.
     let full = std::fs::OpenOptions::new()
         .write(true)
         .open("/dev/full")
@@ -333,7 +333,7 @@ fn an_answer_that_cannot_be_written() {
         String::from_utf8_lossy(&output.stderr)
     );
     assert_eq!(ends(Stdio::piped()).status.code(), Some(2));
-    // Output that is closed, which the program finds opened on the null device.
+    // Closed output, which the program finds opened on /dev/null.
     let output = ends(Stdio::null());
     assert_eq!(output.status.code(), Some(2));
     assert!(
@@ -344,7 +344,7 @@ fn an_answer_that_cannot_be_written() {
 }
 
 #[test]
-fn a_command_line_that_is_wrong() {
+fn a_wrong_command_line_stops_the_call() {
     let project = allowing();
     for words in [
         &["hook"][..],
@@ -360,7 +360,7 @@ fn a_command_line_that_is_wrong() {
 }
 
 #[test]
-fn a_client_that_never_ends_its_message_is_told_no_in_time() {
+fn a_client_that_never_finishes_its_message_gets_a_refusal_in_time() {
     let project = allowing();
     let mut child = prepared(project.path(), &["hook", "codex"])
         .stdin(Stdio::piped())

@@ -1,4 +1,4 @@
-//! A client's tools do not change what governs them. Each attack has a harmless twin that goes through.
+//! A client's tools cannot change what governs them. Each attack has a harmless twin that is allowed.
 
 use super::{before, hook, refusal};
 use crate::support::Project;
@@ -38,7 +38,7 @@ fn check(project: &Project, client: &str, tool: &str, attack: &Value, twin: &Val
 }
 
 #[test]
-fn files_that_govern_are_not_edited_by_whatever_path() {
+fn protected_files_cannot_be_edited_by_any_path() {
     let project = project();
     let top = project.path().to_string_lossy().into_owned();
     for (attack, twin) in [
@@ -144,7 +144,7 @@ fn files_that_govern_are_not_edited_by_whatever_path() {
         &cell(&format!("{top}/.harness/n.ipynb")),
         &cell(&format!("{top}/n.ipynb")),
     );
-    // Reading is no change.
+    // Reading is allowed.
     assert_eq!(
         refusal(hook(
             project.path(),
@@ -160,7 +160,7 @@ fn files_that_govern_are_not_edited_by_whatever_path() {
 }
 
 #[test]
-fn commands_name_what_governs_only_to_read_it() {
+fn commands_may_name_protected_files_only_to_read_them() {
     let project = project();
     for (attack, twin) in [
         ("rm -rf .harness", "rm -rf build"),
@@ -237,7 +237,7 @@ fn check_commands(project: &Project, pairs: &[(String, &str)]) {
 }
 
 #[test]
-fn what_holds_the_files_that_govern_is_not_taken_away_or_replaced() {
+fn folders_that_hold_protected_files_cannot_be_removed_or_replaced() {
     let project = project();
     let name = project
         .path()
@@ -313,7 +313,7 @@ fn what_holds_the_files_that_govern_is_not_taken_away_or_replaced() {
 }
 
 #[test]
-fn a_find_that_deletes_by_name_is_compared_with_every_protected_name() {
+fn a_find_that_deletes_by_name_is_checked_against_every_protected_name() {
     let project = project();
     std::fs::write(project.path().join(".claude/settings.json"), "{}").expect("settings");
     let pairs: Vec<(String, &str)> = [
@@ -337,13 +337,13 @@ fn a_find_that_deletes_by_name_is_compared_with_every_protected_name() {
     .map(|(attack, twin)| (attack.to_owned(), twin))
     .into();
     check_commands(&project, &pairs);
-    // However many files stand beside it, it is found.
+    // It is found among any number of files.
     for number in 0..1500 {
         let file = project.path().join(format!(".claude/note-{number}"));
         std::fs::write(file, "").expect("a note");
     }
     check_commands(&project, &pairs[1..2]);
-    // Where no such file is there, the same name is harmless.
+    // Without such a file, the same name is harmless.
     std::fs::remove_file(project.path().join(".claude/settings.json")).expect("removed");
     let delete = |name: &str| json!({"command": format!("find . -name {name} -delete")});
     check(
@@ -356,7 +356,7 @@ fn a_find_that_deletes_by_name_is_compared_with_every_protected_name() {
 }
 
 #[test]
-fn names_are_seen_through_what_a_shell_does_with_words() {
+fn protected_names_are_recognised_through_shell_quoting_and_expansion() {
     let project = project();
     let name = project
         .path()
@@ -392,7 +392,7 @@ fn names_are_seen_through_what_a_shell_does_with_words() {
 }
 
 #[test]
-fn settings_of_git_and_of_clients_that_run_programs_are_for_a_person() {
+fn git_and_client_settings_that_run_programs_cannot_be_changed() {
     let pairs = [
         ("git config core.hooksPath /tmp/x", "git config user.name x"),
         (
@@ -426,7 +426,7 @@ fn settings_of_git_and_of_clients_that_run_programs_are_for_a_person() {
 }
 
 #[test]
-fn the_program_that_judges_is_not_replaced_nor_run_under_another_name() {
+fn the_harness_program_cannot_be_replaced_or_run_under_another_name() {
     let project = project();
     let program = std::fs::canonicalize(env!("CARGO_BIN_EXE_harness")).expect("the program");
     let folder = program
@@ -473,7 +473,7 @@ fn the_program_that_judges_is_not_replaced_nor_run_under_another_name() {
 }
 
 #[test]
-fn a_project_inside_another_leaves_the_rules_of_neither() {
+fn a_nested_project_obeys_its_own_rules_and_those_around_it() {
     let no = "---\nformat: 1\ntools_policy: { deny: [run_command] }\n---\n";
     let yes = "---\nformat: 1\n---\n";
     let judged = |outer: &str, inner: &str, client: &str| {
@@ -495,7 +495,7 @@ fn a_project_inside_another_leaves_the_rules_of_neither() {
 }
 
 #[test]
-fn a_patch_in_a_command_of_codex_is_judged_file_by_file() {
+fn a_patch_inside_a_codex_command_is_judged_file_by_file() {
     let guard = "def handle(event, payload):\n    if payload[\"name\"] == \"write_file\" and payload[\"args\"][\"path\"].startswith(\"sec\"):\n        \
                  return block(\"a person writes this\")\n    return allow()";
     let project = Project::new(&[
@@ -525,7 +525,7 @@ fn a_patch_in_a_command_of_codex_is_judged_file_by_file() {
 }
 
 #[test]
-fn a_folder_that_governs_is_no_place_to_work_in() {
+fn commands_cannot_work_in_a_protected_folder() {
     let project = project();
     let judged = |cwd: &str, command: &str| {
         let message = before(
@@ -542,7 +542,7 @@ fn a_folder_that_governs_is_no_place_to_work_in() {
 }
 
 #[test]
-fn what_harness_serves_itself_is_judged_there() {
+fn tools_served_by_harness_are_judged_when_it_serves_them() {
     let project = Project::new(&[(
         "harness.md",
         "---\nformat: 1\ntools_policy: { deny: [\"*\"] }\n---\n",

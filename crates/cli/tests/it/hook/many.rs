@@ -6,7 +6,7 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 
 #[test]
-fn a_hundred_hooks_at_once_give_the_right_answers_in_time() {
+fn a_hundred_concurrent_hooks_answer_correctly_in_time() {
     let script = "def handle(event, payload):\n    return block(\"no\") if \"bad\" in payload[\"args\"][\"command\"] else allow()";
     let project = Project::new(&[(".harness/hooks/guard.md", &hook_file("tool.pre", script))]);
     let started = Instant::now();

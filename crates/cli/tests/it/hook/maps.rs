@@ -14,7 +14,7 @@ fn judged(project: &Project, tool: &str, input: &serde_json::Value) -> Option<St
 }
 
 #[test]
-fn the_rules_of_the_project_hold_for_clients_tools() {
+fn the_rules_of_the_project_apply_to_client_tools() {
     for (policy, refused, allowed) in [
         ("tools_policy: { deny: [http_get] }", "WebFetch", "Bash"),
         ("tools_policy: { allow: [read_file] }", "Bash", "Read"),
@@ -46,7 +46,7 @@ fn the_rules_of_the_project_hold_for_clients_tools() {
 }
 
 #[test]
-fn an_entry_of_the_project_comes_before_the_built_in_ones() {
+fn a_client_map_of_the_project_overrides_the_built_in_one() {
     let map = "---\ntools:\n  Deploy: { as: run_command, args: { line: command }, commands: [command], effects: [exec] }\n  \"mcp__shell__*\": { as: run_command, args: { cmd: command }, commands: [command] }\n---\n";
     let script = "def handle(event, payload):\n    return block(\"seen \" + payload[\"name\"] + \" \" + payload[\"args\"].get(\"command\", \"\"))";
     let project = Project::new(&[
@@ -68,7 +68,7 @@ fn an_entry_of_the_project_comes_before_the_built_in_ones() {
 }
 
 #[test]
-fn a_map_with_a_mistake_lets_nothing_through() {
+fn a_client_map_with_an_error_lets_nothing_through() {
     for (map, reason) in [
         (
             "---\ntool:\n  Bash: {}\n---\n",
@@ -99,7 +99,7 @@ fn a_map_with_a_mistake_lets_nothing_through() {
             "{map}: {}",
             ran.err
         );
-        // The other client is not concerned.
+        // The other client is not affected.
         assert_eq!(
             refusal(hook(
                 project.path(),
@@ -118,7 +118,7 @@ fn a_map_with_a_mistake_lets_nothing_through() {
 }
 
 #[test]
-fn commands_of_a_contained_client_are_handed_to_exec_and_hooks_see_them_as_they_were() {
+fn commands_of_a_contained_client_run_through_exec_and_hooks_see_the_original() {
     let script = "def handle(event, payload):\n    if payload[\"args\"].get(\"command\", \"\").startswith(\"echo \"):\n        return allow()\n    return block(\"saw \" + payload[\"args\"].get(\"command\", \"\"))";
     for (client, tool) in [("claude-code", "Bash"), ("codex", "Bash")] {
         let map = format!(".harness/clients/{client}.md");
@@ -146,7 +146,7 @@ fn commands_of_a_contained_client_are_handed_to_exec_and_hooks_see_them_as_they_
                 .filter(|decision| *decision == "deny"),
             None
         );
-        // What is contained already is judged by what it contains, and contained once.
+        // A contained command is judged by the command inside, and contained only once.
         assert_eq!(asked(&json!({"command": contained})).document(), answer);
         let after = json!({
             "session_id": "s1", "cwd": project.path(), "hook_event_name": "PostToolUse", "tool_name": tool, "tool_use_id": "toolu_1",
@@ -157,9 +157,9 @@ fn commands_of_a_contained_client_are_handed_to_exec_and_hooks_see_them_as_they_
             "",
             "the hook after it saw another command"
         );
-        // A refusal stays one, and tools without commands run as they are.
+        // A refusal stays a refusal, and tools without commands run unchanged.
         assert!(asked(&json!({"command": "rm x"})).out.contains("saw rm x"));
-        // The shell gives the command back as it was written.
+        // The shell restores the command as it was written.
         let shown = crate::support::program::command(
             "bash",
             project.path(),
@@ -183,7 +183,7 @@ fn commands_of_a_contained_client_are_handed_to_exec_and_hooks_see_them_as_they_
 }
 
 #[test]
-fn what_would_ask_a_person_is_refused_and_says_so() {
+fn a_decision_to_ask_a_person_is_refused_with_the_reason() {
     let project = Project::new(&[(
         ".harness/hooks/ask.md",
         &hook_file(
@@ -199,7 +199,7 @@ fn what_would_ask_a_person_is_refused_and_says_so() {
 }
 
 #[test]
-fn the_project_is_found_upwards_and_where_none_is_there_is_no_opinion() {
+fn the_project_is_found_upwards_and_without_one_the_hook_stays_silent() {
     let project = Project::new(&[(
         ".harness/hooks/no.md",
         &hook_file(
@@ -228,7 +228,7 @@ fn the_project_is_found_upwards_and_where_none_is_there_is_no_opinion() {
         )),
         None
     );
-    // A command that changes the folder does not shake the project off: Claude Code says where it was started.
+    // A command that changes the folder does not escape the project: Claude Code says where it was started.
     let output = super::prepared(elsewhere.path(), &["hook", "claude-code"])
         .env("CLAUDE_PROJECT_DIR", &deep)
         .stdin(Stdio::piped())

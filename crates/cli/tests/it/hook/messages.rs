@@ -12,7 +12,7 @@ struct Fixture {
     post: Value,
 }
 
-/// The messages of a client, with a project's folder in place of the sign for it.
+/// The messages of a client, with the project's folder in place of the placeholder.
 fn fixtures(client: &str, project: &Path) -> Vec<Fixture> {
     let folder = crate::support::program::repository("crates/cli/tests/it/hook").join(client);
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ fn project(event: &str, script: &str) -> Project {
 }
 
 #[test]
-fn every_tool_is_let_through_without_a_word_when_no_hook_objects() {
+fn every_tool_passes_silently_if_no_hook_objects() {
     for client in ["claude-code", "codex"] {
         let project = project(
             "tool.pre",
@@ -92,7 +92,7 @@ fn every_tool_is_refused_with_the_reason_and_hooks_see_the_common_name() {
     }
 }
 
-/// Changes what each tool is really about.
+/// Changes the main argument of each tool.
 const REWRITES: &str = r#"
 def handle(event, payload):
     args = dict(payload["args"])
@@ -105,14 +105,14 @@ def handle(event, payload):
 "#;
 
 #[test]
-fn what_a_hook_changes_comes_back_under_the_clients_own_names() {
+fn changed_arguments_come_back_under_the_names_of_the_client() {
     for client in ["claude-code", "codex"] {
         let project = project("tool.pre", REWRITES);
         for fixture in fixtures(client, project.path()) {
             let ran = hook(project.path(), client, &fixture.pre.to_string());
             let as_list = fixture.pre["tool_input"]["command"].is_array();
             if fixture.tool == "apply_patch" || as_list {
-                // Neither a patch file by file nor a list of words can be written back.
+                // A patch or a list of words cannot be written back.
                 let ran = ran.ends(2);
                 assert!(
                     ran.err.contains("cannot carry the change") && ran.out.is_empty(),
@@ -123,7 +123,7 @@ fn what_a_hook_changes_comes_back_under_the_clients_own_names() {
             }
             let ran = ran.ends(0);
             let answer = &ran.document()["hookSpecificOutput"];
-            // Codex takes new arguments only with this word; for Claude Code it would stand for a permission.
+            // Codex accepts new arguments only with this word; for Claude Code it would be a permission.
             let word = if client == "codex" {
                 json!("allow")
             } else {
@@ -177,7 +177,7 @@ fn what_a_hook_changes_comes_back_under_the_clients_own_names() {
 }
 
 #[test]
-fn a_changed_path_comes_back_whole() {
+fn a_changed_path_comes_back_absolute() {
     let script = "def handle(event, payload):\n    args = dict(payload[\"args\"])\n    args[\"path\"] = \"safe/\" + args[\"path\"]\n    return modify({\"args\": args})";
     let project = project("tool.pre", script);
     let input = json!({"file_path": project.path().join("a.txt"), "content": "x"});
@@ -199,7 +199,7 @@ fn a_changed_path_comes_back_whole() {
 }
 
 #[test]
-fn results_are_amended_in_the_clients_own_form() {
+fn results_are_amended_in_the_format_of_the_client() {
     let script = "def handle(event, payload):\n    return modify({\"content\": \"amended\"})";
     let project = project("tool.post", script);
     for fixture in fixtures("claude-code", project.path()) {
@@ -247,7 +247,7 @@ fn results_are_amended_in_the_clients_own_form() {
 }
 
 #[test]
-fn a_withheld_result_says_who_withheld_it_and_nothing_else() {
+fn a_withheld_result_names_only_who_withheld_it() {
     let project = project(
         "tool.post",
         "def handle(event, payload):\n    return block(\"not for models\")",
@@ -266,7 +266,7 @@ fn a_withheld_result_says_who_withheld_it_and_nothing_else() {
 }
 
 #[test]
-fn after_a_failure_hooks_see_it_and_what_they_say_is_added() {
+fn hooks_see_a_failed_call_and_can_add_text() {
     let script = "def handle(event, payload):\n    if payload[\"is_error\"]:\n        return modify({\"content\": \"seen: \" + payload[\"error\"][\"message\"]})\n    return allow()";
     let project = project("tool.post", script);
     let message = json!({
@@ -286,7 +286,7 @@ fn after_a_failure_hooks_see_it_and_what_they_say_is_added() {
 }
 
 #[test]
-fn one_guard_judges_the_projects_own_tools_and_the_clients() {
+fn one_guard_judges_project_tools_and_client_tools() {
     let script = "def handle(event, payload):\n    return block(\"no\") if \"rm -rf\" in payload[\"args\"].get(\"command\", \"\") else allow()";
     let project = Project::new(&[(
         ".harness/hooks/guard.md",

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Stdio;
 
-/// Runs the hook with a message on its standard input. It knows nothing of the folder the tests run in.
+/// Runs the hook with a message on its standard input, without the folder that the tests run in.
 fn hook(folder: &Path, client: &str, message: &str) -> Ran {
     use std::io::Write as _;
     let mut child = prepared(folder, &["hook", client])
@@ -23,7 +23,7 @@ fn hook(folder: &Path, client: &str, message: &str) -> Ran {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    // A message that is refused early is not read to its end.
+    // A message that is refused early is not read completely.
     let _ = child
         .stdin
         .take()
@@ -40,7 +40,7 @@ fn before(folder: &Path, tool: &str, input: &Value) -> String {
     .to_string()
 }
 
-/// The reason of a refusal, or nothing where the call may run.
+/// The reason of a refusal; empty if the call may run.
 #[track_caller]
 fn refusal(ran: Ran) -> Option<String> {
     let ran = ran.ends(0);

@@ -2,7 +2,7 @@
 
 use crate::support::{Project, hook as hook_file};
 use serde_json::{Value, json};
-use tool_harness::call::Door;
+use tool_harness::Door;
 use tool_harness::{Arguments, Call, Client, Judgement, Observation, Outcome};
 
 const SCRIPT: &str = "def handle(event, payload):\n    return block(\"no\") if payload[\"args\"].get(\"path\") == \"bad\" else allow()";
@@ -15,22 +15,24 @@ fn call(tool: &str, input: Value) -> Call {
     call
 }
 
-/// The names of the events with the ids of their calls, decisions of hooks and rules left out.
+/// The names of the events with the ids of their calls, without decisions of hooks and rules.
 fn recorded(project: &Project) -> Vec<(String, String)> {
-    let of_call = |event: &tool_harness::event::Event| event.name.starts_with("tool.");
+    let of_call = |event: &tool_harness::event::Event| event.name().starts_with("tool.");
+    let turns = |event: &tool_harness::event::Event| event.turn_id == "call_1";
+    assert!(project.events.all().iter().all(turns), "one call, one turn");
     let all = project
         .events
         .all()
         .into_iter()
         .filter(of_call)
-        .map(|event| (event.name, event.call_id.unwrap_or_default()))
+        .map(|event| (event.name().to_owned(), event.call_id.unwrap_or_default()))
         .collect();
     project.events.clear();
     all
 }
 
 #[tokio::test]
-async fn a_call_is_started_delegated_and_ended_by_its_second_hook() {
+async fn the_record_shows_a_call_started_delegated_and_ended_by_its_second_hook() {
     let project = Project::new(&[(".harness/hooks/judge.md", &hook_file("tool.pre", SCRIPT))]);
     let engine = project
         .builder()
@@ -91,7 +93,7 @@ async fn a_call_is_started_delegated_and_ended_by_its_second_hook() {
 }
 
 #[tokio::test]
-async fn every_part_of_a_patch_has_one_end() {
+async fn every_part_of_a_patch_ends_once() {
     let project = Project::new(&[(".harness/hooks/judge.md", &hook_file("tool.pre", SCRIPT))]);
     let engine = project
         .builder()

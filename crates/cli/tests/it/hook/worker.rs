@@ -1,4 +1,4 @@
-//! The worker of a hook is a copy of the program: it must not keep what the program was given.
+//! The worker of a hook is a fork of the program: it must not keep what the program was given.
 
 use super::{before, refusal};
 use crate::support::program::SOON;
@@ -17,14 +17,14 @@ fn child_of(parent: u32) -> Option<PathBuf> {
     Some(PathBuf::from("/proc").join(children.split_whitespace().next()?))
 }
 
-/// Waits until the kernel holds the worker to its filter.
+/// Waits until the worker's system call filter is active.
 fn confined(worker: &std::path::Path) -> bool {
     fs::read_to_string(worker.join("status"))
         .is_ok_and(|status| status.lines().any(|line| line == "Seccomp:\t2"))
 }
 
 #[test]
-fn it_has_no_environment_no_message_and_no_descriptor_but_its_channel() {
+fn the_worker_inherits_no_environment_no_message_and_only_its_channel() {
     let script = "def handle(event, payload):\n    return block(\"no\")";
     let project = Project::new(&[(".harness/hooks/guard.md", &hook_file("tool.pre", script))]);
     let mut program = prepared(project.path(), &["hook", "claude-code"])
@@ -63,8 +63,8 @@ fn it_has_no_environment_no_message_and_no_descriptor_but_its_channel() {
             assert_eq!(open, ["3", "4"]);
             assert_eq!(folder, PathBuf::from("/"));
         }
-        // Nobody but root may look into a worker, which is as it should be.
-        _ => println!("skipped: only root may look into a worker"),
+        // Only root can inspect a worker, as intended.
+        _ => println!("skipped: only root can inspect a worker"),
     }
     let message = before(project.path(), "Bash", &json!({"command": "ls"}));
     program

@@ -19,7 +19,7 @@ async fn outcome(hooks: &[(&str, String)], arguments: Value) -> (String, Option<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_payload_spelling_is_there_and_is_the_same() {
+async fn every_payload_spelling_is_present_with_the_same_value() {
     let script = r#"
 def handle(event, payload):
     a = payload["args"]
@@ -137,8 +137,7 @@ async fn every_form_of_decision_works() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_that_raises_loops_returns_42_or_kills_its_worker_blocks_names_itself_and_the_next_call_works()
- {
+async fn a_hook_that_fails_in_any_way_blocks_and_names_itself() {
     for (script, word) in [
         ("fail(\"broken guard\")", "broken guard"),
         ("[i for i in range(1000000000)]", ""),
@@ -149,7 +148,7 @@ async fn a_hook_that_raises_loops_returns_42_or_kills_its_worker_blocks_names_it
         ("payload[\"args\"][\"nope\"]", "nope"),
         ("payload[\"args\"][\"a\"] = 7", ""),
     ] {
-        // Only the loop shall end at its time.
+        // Only the loop ends at its deadline.
         let timeout_ms = if script.contains("range") {
             300
         } else {
@@ -209,9 +208,9 @@ async fn on_error_allow_lets_the_call_through_and_records_the_failure() {
     let events = project.events.all();
     let failed = events
         .iter()
-        .find(|event| event.name == "hook.decided")
+        .find(|event| event.name() == "hook.decided")
         .expect("recorded");
-    assert_eq!(failed.fields["action"], "failed");
+    assert_eq!(failed.fields()["action"], "failed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -290,7 +289,7 @@ async fn changed_arguments_are_validated_and_authorized_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_hook_takes_out_of_content_or_result_stays_in_neither() {
+async fn what_a_hook_removes_from_content_or_result_is_in_neither() {
     let get = tool("def run(args):\n    return {\"note\": \"the secret\", \"n\": 1}");
     let words = "result(content = \"here is the secret\", data = {\"note\": \"the secret\"})";
     let say = tool(&format!("def run(args):\n    return {words}"));
@@ -377,8 +376,7 @@ async fn what_a_hook_takes_out_of_content_or_result_stays_in_neither() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_that_leaves_a_tool_with_an_output_schema_without_its_result_is_told_what_is_missing()
- {
+async fn a_hook_that_removes_a_required_result_gets_told_what_is_missing() {
     let strict = tool_with(
         "output_schema: { type: object }\n",
         "def run(args):\n    return {\"n\": 1}",

@@ -1,4 +1,4 @@
-//! The events that hooks stand at, besides calls.
+//! Hook events other than calls.
 
 use super::project;
 use crate::support::{Project, call, code, hook, tool, tool_with};
@@ -53,7 +53,7 @@ async fn a_hook_file_that_does_not_load_blocks_its_event_and_says_what_to_do() {
                 .help
                 .as_deref()
                 .unwrap_or_default()
-                .contains("person must mend"),
+                .contains("person must fix"),
             "{error:?}"
         );
         assert!(
@@ -67,7 +67,7 @@ async fn a_hook_file_that_does_not_load_blocks_its_event_and_says_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn builtin_hooks_see_change_and_block_every_crossing_and_cost_a_hook_none_of_its_own() {
+async fn builtin_hooks_see_change_and_block_every_crossing_except_those_of_hooks() {
     let files = [
         (
             ".harness/tools/write_note.md",
@@ -109,7 +109,7 @@ async fn builtin_hooks_see_change_and_block_every_crossing_and_cost_a_hook_none_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn artifact_load_hooks_lint_scripts_and_demand_tags() {
+async fn artifact_load_hooks_can_lint_scripts_and_require_tags() {
     let policy = "def handle(event, payload):\n    if payload[\"kind\"] == \"tool\" and \"fs.write\" in (payload[\"script\"] or \"\"):\n        return block(\"no writers here\")\n    return allow()";
     let files = [
         (
@@ -142,7 +142,7 @@ async fn artifact_load_hooks_lint_scripts_and_demand_tags() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rules_that_need_a_loaded_project_give_exactly_their_code() {
+async fn rules_that_need_a_loaded_project_report_exactly_their_code() {
     for rule in tool_harness::check::Phase::Loading.rules() {
         let bad = Project::new(rule.bad).engine().await;
         assert_eq!(
@@ -208,22 +208,24 @@ async fn a_loop_around_log_does_not_fill_the_record() {
         project.events.clear();
         assert!(!engine.call(call("t", json!({"n": lines}))).await.is_error);
         let events = project.events.all();
-        let count = |name: &str| events.iter().filter(|event| event.name == name).count();
+        let count = |name: &str| events.iter().filter(|event| event.name() == name).count();
         assert_eq!(
             (count("log"), count("custom.done")),
             (logged, custom),
             "{lines}"
         );
         assert_eq!(
-            events.last().map(|event| event.name.as_str()),
+            events.last().map(|event| event.name()),
             Some("tool.completed")
         );
         let last = events
             .iter()
-            .rfind(|event| event.name == "log")
+            .rfind(|event| event.name() == "log")
             .expect("a log");
         assert_eq!(
-            last.fields["fields"].get("dropped").and_then(Value::as_u64),
+            last.fields()["fields"]
+                .get("dropped")
+                .and_then(Value::as_u64),
             dropped,
             "{lines}"
         );

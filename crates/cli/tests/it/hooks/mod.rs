@@ -1,4 +1,4 @@
-//! Hooks decide, change, fail closed, and never take the engine with them.
+//! Hooks decide, change, fail closed, and never break the engine.
 
 mod decisions;
 mod events;

@@ -56,14 +56,14 @@ fn texts(file: &str) -> &'static [&'static str] {
     }
 }
 
-/// Whether `whole` is `part` with something put in between.
+/// Whether `whole` is `part` with one insertion.
 fn contains_in_order(whole: &str, part: &str) -> bool {
     let mut rest = whole.chars();
     part.chars().all(|wanted| rest.any(|found| found == wanted))
 }
 
 #[test]
-fn every_client_and_scope_keeps_what_is_there_and_gives_it_back_byte_for_byte() {
+fn install_and_uninstall_restore_every_file_byte_for_byte() {
     for (client, scope, files) in FILES {
         for round in 0..JSON.len() {
             let world = World::new();
@@ -121,7 +121,7 @@ fn every_client_and_scope_keeps_what_is_there_and_gives_it_back_byte_for_byte() 
 }
 
 #[test]
-fn what_was_not_there_is_gone_again_with_its_folders() {
+fn uninstall_removes_the_files_and_folders_that_install_created() {
     for (client, scope, files) in FILES {
         let world = World::new();
         let before = world.tree(scope);
@@ -134,7 +134,7 @@ fn what_was_not_there_is_gone_again_with_its_folders() {
                     .mode()
                     & 0o133,
                 0,
-                "nobody else may write it"
+                "only its owner may write it"
             );
         }
         world
@@ -145,7 +145,7 @@ fn what_was_not_there_is_gone_again_with_its_folders() {
 }
 
 #[test]
-fn what_a_person_or_the_client_changed_in_between_stays() {
+fn changes_made_between_install_and_uninstall_stay() {
     let world = World::new();
     let (servers, settings) = (
         world.project().join(".mcp.json"),
@@ -153,7 +153,7 @@ fn what_a_person_or_the_client_changed_in_between_stays() {
     );
     write(&settings, "{\n  // mine\n  \"model\": \"x\"\n}\n");
     world.install(&["claude-code", "--yes"]).ends(0);
-    // A person adds to a file that harness made; the client writes the other one anew, without comments, in its own layout.
+    // A person adds to a file that harness created; the client rewrites the other one without comments, in its own layout.
     let edited = fs::read_to_string(&servers).expect("text").replacen(
         "\"mcpServers\": {",
         "\"mcpServers\": {\n    \"mine\": {\"command\": \"m\"},",
@@ -180,7 +180,7 @@ fn what_a_person_or_the_client_changed_in_between_stays() {
         read(&settings),
         json!({"model": "x", "hooks": {"Stop": [1]}})
     );
-    // Without what harness remembers, its entries are still found.
+    // Without its record, harness still finds its entries.
     world.install(&["claude-code", "--yes"]).ends(0);
     fs::remove_dir_all(world.home().join(".local")).expect("forgotten");
     world
@@ -194,7 +194,7 @@ fn what_a_person_or_the_client_changed_in_between_stays() {
 }
 
 #[test]
-fn a_hook_of_a_persons_in_our_group_stays_when_ours_goes() {
+fn a_personal_hook_in_our_group_stays_after_uninstall() {
     let world = World::new();
     let settings = world.project().join(".claude/settings.json");
     let read = || {
@@ -216,7 +216,7 @@ fn a_hook_of_a_persons_in_our_group_stays_when_ours_goes() {
 }
 
 #[test]
-fn what_cannot_be_changed_safely_is_refused_and_nothing_is_written() {
+fn install_refuses_unsafe_changes_and_writes_nothing() {
     let refused = |prepare: &dyn Fn(&World), words: &[&str], expected: &str| {
         let world = World::new();
         prepare(&world);
@@ -232,10 +232,10 @@ fn what_cannot_be_changed_safely_is_refused_and_nothing_is_written() {
             .into_iter()
             .flatten()
             .count();
-        assert_eq!(remembered, 0, "nothing is remembered of what was not done");
+        assert_eq!(remembered, 0, "no record is left of a failed installation");
     };
     let claude = ["claude-code", "--yes"];
-    // The second file is the broken one, so the first must not be written either.
+    // The second file is broken, so the first must not be written either.
     refused(
         &|world| {
             write(
@@ -314,7 +314,7 @@ fn what_cannot_be_changed_safely_is_refused_and_nothing_is_written() {
         &claude,
         "leads out of",
     );
-    // Found out only when the second file is written: the first is put back.
+    // Writing the second file fails, so the first is restored.
     refused(
         &|world| write(&world.project().join(".claude"), "a file"),
         &claude,
@@ -335,7 +335,7 @@ fn what_cannot_be_changed_safely_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn a_file_that_may_not_be_written_stays_and_the_one_before_it_is_put_back() {
+fn if_one_file_is_read_only_the_files_before_it_are_restored() {
     if fs::metadata("/proc/self")
         .map(|about| std::os::unix::fs::MetadataExt::uid(&about))
         .ok()
@@ -361,12 +361,12 @@ fn a_file_that_may_not_be_written_stays_and_the_one_before_it_is_put_back() {
 }
 
 #[test]
-fn a_link_inside_the_home_is_followed_and_a_mode_is_kept() {
+fn links_inside_the_home_are_followed_and_file_modes_kept() {
     let world = World::new();
     let real = world.home().join("dotfiles/cursor.json");
     write(&real, "{}");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).expect("set");
-    // Only root can give a file away; for others it keeps its owner anyway.
+    // Only root can change a file's owner; for others the owner is the same anyway.
     let _ = std::os::unix::fs::chown(&real, Some(12345), Some(12345));
     let owner = || {
         fs::metadata(&real)

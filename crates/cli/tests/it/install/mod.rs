@@ -1,4 +1,4 @@
-//! `harness install` with real files of clients, in a home of its own.
+//! `harness install` with realistic client files, in a temporary home.
 
 mod files;
 mod program;
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Files as people have them: comments, tabs, carriage returns, no end of line.
+/// Files as people have them: comments, tabs, carriage returns, no final newline.
 const JSON: &[&str] = &[
     "// mine\r\n{\r\n\t\"theme\": \"dark\", // é\r\n\t\"mcpServers\": { /* none */ },\r\n\t\"servers\": {},\r\n\t\"hooks\": {\r\n\t\t\"PreToolUse\": [\r\n\t\t\t// first\r\n\t\t\t{ \"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"true\"}] },\r\n\t\t],\r\n\t},\r\n}",
     "{\"mcpServers\":{\"other\":{\"command\":\"x\"}},\"servers\":{\"other\":{\"command\":\"x\"}}}\n\n",
@@ -65,7 +65,7 @@ impl World {
         ran(self.prepared(words).output().expect("it runs"))
     }
 
-    /// Every file and folder below a root, without what harness remembers.
+    /// Every file and folder below a root, except harness's own records.
     fn tree(&self, scope: &str) -> Vec<(String, Vec<u8>)> {
         let mut found = Vec::new();
         walk(&self.root(scope), &self.root(scope), &mut found);

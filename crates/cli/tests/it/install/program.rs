@@ -1,4 +1,4 @@
-//! What the command says, and what the entries it writes do.
+//! What the command prints, and what its entries do.
 
 use super::{World, ran, write};
 use crate::support::program::{command, copy_program, write_program};
@@ -9,9 +9,9 @@ use std::path::Path;
 use std::process::Stdio;
 
 #[test]
-fn what_is_said_is_what_is_so() {
+fn install_says_what_it_did() {
     let world = World::new();
-    // A project without the guard is not promised one.
+    // The next steps do not mention a guard that the project does not have.
     let said = world.install(&["claude-code", "--yes"]).ends(0);
     assert!(
         !said.out.contains("the guard stops it") && said.out.contains("harness validate"),
@@ -56,7 +56,7 @@ fn what_is_said_is_what_is_so() {
         )
         .ends(0);
     }
-    // Where it cannot be remembered, that is what is said.
+    // If harness cannot write its record, it says so.
     fs::remove_dir_all(world.home().join(".local")).expect("removed");
     write(&world.home().join(".local"), "a file");
     let said = world.install(&["vscode", "--yes"]).ends(2);
@@ -68,7 +68,7 @@ fn what_is_said_is_what_is_so() {
 }
 
 #[test]
-fn a_harness_that_moved_replaces_its_own_entries_and_uninstalls_to_the_first_state() {
+fn a_moved_harness_replaces_its_entries_and_uninstalls_to_the_original_state() {
     let world = World::new();
     let files = [
         (".codex/config.toml", "a = 1"),
@@ -93,7 +93,7 @@ fn a_harness_that_moved_replaces_its_own_entries_and_uninstalls_to_the_first_sta
             .env("HOME", world.home())
             .env_remove("XDG_STATE_HOME")
             .env_remove("CODEX_HOME");
-        // A test beside this one that starts a program at the wrong moment holds the copy open for writing.
+        // A concurrent test that starts a program at the wrong moment holds the copy open for writing.
         let busy = |output: &std::io::Result<std::process::Output>| {
             output
                 .as_ref()
@@ -129,7 +129,7 @@ fn a_harness_that_moved_replaces_its_own_entries_and_uninstalls_to_the_first_sta
 }
 
 #[test]
-fn without_a_project_one_is_made_whose_guard_stops_a_bad_command() {
+fn without_a_project_install_creates_one_whose_guard_works() {
     let world = World::new();
     fs::remove_dir(world.project().join(".harness")).expect("removed");
     let shown = world.install(&["claude-code", "--dry-run"]).ends(0).out;
@@ -180,7 +180,7 @@ fn without_a_project_one_is_made_whose_guard_stops_a_bad_command() {
 }
 
 #[test]
-fn the_document_says_what_changes_and_whether_it_was_written() {
+fn the_json_document_says_what_changes_and_whether_it_was_written() {
     let world = World::new();
     let dry = world
         .install(&["codex", "--json", "--dry-run"])
@@ -212,7 +212,7 @@ fn the_document_says_what_changes_and_whether_it_was_written() {
 }
 
 #[test]
-fn on_a_terminal_it_asks_and_only_a_yes_writes() {
+fn on_a_terminal_install_asks_and_only_yes_writes() {
     let world = World::new();
     let on_terminal = |answer: &str| {
         let line = format!("'{}' install cursor", env!("CARGO_BIN_EXE_harness"));
@@ -242,7 +242,7 @@ fn hook_command(path: &Path) -> String {
     let document: Value =
         serde_json::from_str(&fs::read_to_string(path).expect("text")).expect("JSON");
     let hooks = document["hooks"].as_object().expect("hooks");
-    // Claude Code tells of calls that failed by an event of their own; without it they would never end in the record.
+    // Claude Code reports failed calls with a separate event; without it they would never end in the record.
     let events: &[&str] = if path.ends_with("settings.json") {
         &["PreToolUse", "PostToolUse", "PostToolUseFailure"]
     } else {
@@ -261,7 +261,7 @@ fn hook_command(path: &Path) -> String {
 }
 
 #[test]
-fn a_hook_whose_program_is_gone_or_broken_stops_the_call() {
+fn a_hook_with_a_missing_or_broken_program_stops_the_call() {
     for (client, file) in [
         ("claude-code", ".claude/settings.json"),
         ("codex", ".codex/hooks.json"),
@@ -279,7 +279,7 @@ fn a_hook_whose_program_is_gone_or_broken_stops_the_call() {
                 .expect("it runs"))
         };
         for shell in ["sh", "bash"] {
-            // A refusal without a word is none for Codex, so there always is one.
+            // Codex ignores a refusal without text, so there always is some.
             let said = "stopped by harness\n";
             assert!(run(shell).ends(2).err.ends_with(said));
             for (body, code, said) in [

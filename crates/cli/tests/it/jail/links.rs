@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn links_out_of_the_workspace_are_denied_as_files_and_as_parents_and_links_inside_work() {
+async fn links_out_of_the_workspace_are_denied_and_links_inside_work() {
     let world = World::new().await;
     world.link("../outside/canary", "file");
     world.link(world.base.path().join("outside/canary"), "absolute");
@@ -27,7 +27,7 @@ async fn links_out_of_the_workspace_are_denied_as_files_and_as_parents_and_links
     ] {
         world.assert_denied(path, 0).await;
     }
-    // A link may itself be moved or removed: it is the workspace's own entry. Nothing goes through it.
+    // The link itself may be moved or removed: it is an entry of the workspace. Nothing follows it.
     let own = OPERATIONS
         .iter()
         .position(|(name, _)| *name == "move_from")
@@ -50,7 +50,7 @@ async fn links_out_of_the_workspace_are_denied_as_files_and_as_parents_and_links
         assert!(!result.is_error, "removing a link: {}", result.text());
         world.assert_unharmed("removing a link");
     }
-    // The benign twins.
+    // The harmless twins.
     world.link("src/main.txt", "inner");
     world.link("src", "inner-folder");
     assert_eq!(
@@ -66,7 +66,7 @@ async fn links_out_of_the_workspace_are_denied_as_files_and_as_parents_and_links
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hard_link_to_a_file_outside_is_never_written() {
+async fn a_hard_link_to_an_outside_file_is_never_written_through() {
     let world = World::new().await;
     let made = fs::hard_link(world.base.path().join("outside/canary"), world.ws("hard"));
     if let Err(error) = made {
@@ -98,7 +98,7 @@ async fn a_hard_link_to_a_file_outside_is_never_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_folder_swapped_for_a_link_during_many_calls_is_never_a_way_out() {
+async fn swapping_a_folder_for_a_link_during_calls_never_leads_out() {
     let world = Arc::new(World::new().await);
     fs::create_dir(world.ws("plan")).expect("a folder");
     fs::write(world.ws("plan/canary"), "inside").expect("a file");
@@ -115,7 +115,7 @@ async fn a_folder_swapped_for_a_link_during_many_calls_is_never_a_way_out() {
                     [&plan, &away],
                     [&aside, &plan],
                 ] {
-                    // A call that finds nothing there makes the folder, which is then in the way.
+                    // A call that finds nothing there creates the folder, which then blocks the swap.
                     while fs::rename(from, to).is_err() {
                         let _ = fs::remove_dir_all(to);
                     }
@@ -125,7 +125,7 @@ async fn a_folder_swapped_for_a_link_during_many_calls_is_never_a_way_out() {
     });
     let started = Instant::now();
     let (mut tries, mut inside) = (0, 0);
-    // Four seconds, and longer where the machine is so busy that few calls fit into them.
+    // Four seconds, or longer on a machine so busy that few calls fit.
     while started.elapsed() < Duration::from_secs(4)
         || ((tries <= 100 || inside == 0) && started.elapsed() < 2 * SOON)
     {
@@ -153,7 +153,7 @@ async fn a_folder_swapped_for_a_link_during_many_calls_is_never_a_way_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn modes_and_owners_outside_do_not_change_when_files_are_copied_or_replaced() {
+async fn copying_or_replacing_files_changes_no_mode_or_owner_outside() {
     let world = World::new().await;
     fs::set_permissions(world.ws("src/main.txt"), fs::Permissions::from_mode(0o640)).expect("set");
     for operation in ["write", "append"] {

@@ -1,4 +1,4 @@
-//! The file jail through the whole path: tools whose scripts call `fs`, judged by canaries beside the workspace.
+//! The file jail through the whole path: tools whose scripts call `fs`, with canaries next to the workspace.
 
 mod links;
 mod paths;
@@ -15,7 +15,7 @@ use tool_harness::engine::{Engine, EngineBuilder};
 
 const SECRET: &str = "a secret that must not be read or changed";
 
-/// One tool for each call of `fs` that takes a path: the attacked path is `p`, a harmless one in the workspace is `free`.
+/// One tool for each call of `fs` that takes a path: `p` is the attacked path, `free` a harmless one in the workspace.
 const OPERATIONS: &[(&str, &str)] = &[
     ("read", "fs.read(p)"),
     ("read_base64", "fs.read(p, encoding=\"base64\")"),
@@ -44,10 +44,10 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("remove_all", "fs.remove(p, True)"),
 ];
 
-/// Where the calls that change something begin.
+/// The index of the first call that changes something.
 const FIRST_CHANGE: usize = 8;
 
-/// `ws` is the workspace; everything beside it must stay as it is.
+/// `ws` is the workspace; everything next to it must stay unchanged.
 struct World {
     base: tempfile::TempDir,
     events: Arc<Events>,
@@ -132,7 +132,7 @@ impl World {
             .await
     }
 
-    /// Nothing beside the workspace was changed, added or removed, and nothing secret came back.
+    /// Nothing outside the workspace was changed, added or removed, and no secret came back.
     fn assert_unharmed(&self, after: &str) {
         assert_eq!(
             beside(self.base.path()),
@@ -147,7 +147,7 @@ impl World {
         }
     }
 
-    /// Every operation on the path fails, is recorded as denied, and leaves everything as it was.
+    /// Every operation on the path fails, is recorded as denied, and changes nothing.
     async fn assert_denied(&self, path: &str, from: usize) {
         for (operation, _) in &OPERATIONS[from..] {
             let what = format!("{operation} {}", &path[..path.len().min(80)]);
@@ -159,10 +159,10 @@ impl World {
                 .events
                 .all()
                 .into_iter()
-                .find(|event| event.name == "file.denied");
+                .find(|event| event.name() == "file.denied");
             let fields = denied
                 .unwrap_or_else(|| panic!("{what} was not recorded: {}", result.text()))
-                .fields;
+                .fields();
             assert!(
                 fields["builtin"]
                     .as_str()
@@ -209,6 +209,6 @@ fn beside(base: &Path) -> BTreeMap<PathBuf, String> {
 }
 
 #[test]
-fn the_same_holds_for_an_ordinary_user() {
+fn every_test_here_passes_for_an_ordinary_user() {
     user::run_every_test_as_an_ordinary_user("jail");
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn steps_upwards_and_absolute_paths_are_denied() {
+async fn parent_steps_and_absolute_paths_are_denied() {
     let world = World::new().await;
     let ws = world.ws("").display().to_string();
     let outside = world
@@ -37,7 +37,7 @@ async fn steps_upwards_and_absolute_paths_are_denied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sibling_whose_name_begins_like_the_workspace_is_denied() {
+async fn a_sibling_with_the_workspace_as_name_prefix_is_denied() {
     let world = World::new().await;
     world
         .assert_denied(
@@ -54,7 +54,7 @@ async fn a_sibling_whose_name_begins_like_the_workspace_is_denied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn benign_twins_of_steps_upwards_and_absolute_paths_work() {
+async fn harmless_parent_steps_and_absolute_paths_work() {
     let world = World::new().await;
     let ws = world.ws("").display().to_string();
     for path in [
@@ -93,7 +93,7 @@ async fn benign_twins_of_steps_upwards_and_absolute_paths_work() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_kernels_own_links_are_denied() {
+async fn kernel_links_in_proc_are_denied() {
     let world = World::new().await;
     let canary = world
         .base
@@ -132,7 +132,7 @@ async fn the_kernels_own_links_are_denied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_outside_cannot_be_seen_found_or_listed() {
+async fn outside_files_cannot_be_seen_found_or_listed() {
     let world = World::new().await;
     world.link("../outside", "folder");
     for path in ["../outside/canary", "/etc/passwd", "folder/canary"] {
@@ -171,7 +171,7 @@ async fn what_is_outside_cannot_be_seen_found_or_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn paths_that_no_file_has_and_things_that_are_no_files_end_in_errors_at_once() {
+async fn impossible_paths_and_special_files_fail_at_once() {
     let world = World::new().await;
     let fifo = world.ws("pipe.txt");
     make_pipe(&fifo);
@@ -197,7 +197,7 @@ async fn paths_that_no_file_has_and_things_that_are_no_files_end_in_errors_at_on
     world.assert_unharmed("odd paths");
 }
 
-/// A pipe, made by the system's own program: this crate has no call for it.
+/// A named pipe, created by `mkfifo`: this crate has no call for it.
 fn make_pipe(path: &Path) {
     #[expect(clippy::disallowed_methods, reason = "makes what the test is about")]
     let made = std::process::Command::new("mkfifo")

@@ -6,7 +6,7 @@ use serde_json::json;
 use std::fs;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn protected_names_are_never_changed_by_any_call_however_they_are_spelled() {
+async fn protected_names_cannot_be_changed_in_any_spelling() {
     let world = World::new().await;
     let ws = world.ws("").display().to_string();
     let protected = [
@@ -47,7 +47,7 @@ async fn protected_names_are_never_changed_by_any_call_however_they_are_spelled(
         for (operation, _) in &OPERATIONS[FIRST_CHANGE..] {
             world.events.clear();
             let result = world.call(operation, &path).await;
-            // A folder that is there already is left alone by `mkdir`, and a text without the words by `replace_all`.
+            // `mkdir` leaves an existing folder alone, and `replace_all` a text without a match.
             let nothing =
                 *operation == "mkdir" && world.ws(&path).is_dir() || result.value == Some(json!(0));
             assert!(
@@ -79,7 +79,7 @@ async fn protected_names_are_never_changed_by_any_call_however_they_are_spelled(
     ] {
         assert!(!world.ws(path).exists(), "{path} was made");
     }
-    // Their neighbours are free, and what is protected can be read.
+    // Files with similar names are free, and protected files can be read.
     for path in [
         "docs/harness.txt",
         ".github/x.yml",
@@ -96,7 +96,7 @@ async fn protected_names_are_never_changed_by_any_call_however_they_are_spelled(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn protected_names_are_not_reached_through_links_moved_folders_or_new_names() {
+async fn protected_names_cannot_be_reached_through_links_moves_or_renames() {
     let world = World::new().await;
     world.link(".harness", "config");
     world.link("harness.md", "alias.md");
@@ -138,7 +138,7 @@ async fn protected_names_are_not_reached_through_links_moved_folders_or_new_name
             .count(),
         0
     );
-    // A prepared folder cannot be moved or copied to a protected name, nor the protected one away.
+    // No folder can be moved or copied to a protected name, and a protected one cannot be moved away.
     fs::create_dir_all(world.ws("prepared/hooks")).expect("a folder");
     fs::write(world.ws("prepared/hooks/evil.md"), "x").expect("a file");
     for (from, to) in [

@@ -20,7 +20,7 @@ fn text(result: &Value) -> String {
 }
 
 #[test]
-fn every_revision_lists_calls_and_reads_refusals() {
+fn every_revision_can_list_call_and_get_refusals() {
     let project = Project::new(&[
         (
             ".harness/tools/add.md",
@@ -102,7 +102,7 @@ fn every_revision_lists_calls_and_reads_refusals() {
 }
 
 #[test]
-fn what_is_no_object_is_structured_content_only_where_the_revision_takes_it() {
+fn a_result_that_is_not_an_object_is_structured_content_only_in_the_new_revision() {
     let script = "def run(args):\n  return [1, 2]";
     let list = tool_with("output_schema: {type: array}\n", script);
     let long = tool_with(
@@ -141,7 +141,7 @@ fn what_is_no_object_is_structured_content_only_where_the_revision_takes_it() {
             ),
             (newer, "12345678901234567890123")
         );
-        // What the listing promises and cannot be kept is not passed off as a success.
+        // A result that breaks the listed schema is not reported as a success.
         let cut = client.result("get_long", json!({}));
         assert_eq!(
             (cut.get("structuredContent"), &cut["isError"]),
@@ -158,7 +158,7 @@ fn what_is_no_object_is_structured_content_only_where_the_revision_takes_it() {
 }
 
 #[test]
-fn progress_comes_before_the_answer_and_only_grows() {
+fn progress_arrives_before_the_answer_and_only_grows() {
     let script = "def run(args):\n  progress(0.25, \"a quarter\")\n  progress(0.1, \"back\")\n  progress(0.5)\n  progress(1.0, \"done\")\n  return 1";
     let project = Project::script(script);
     for revision in ["2025-11-25", WITHOUT] {
@@ -192,7 +192,7 @@ fn progress_comes_before_the_answer_and_only_grows() {
         assert_eq!(
             client.rest(),
             Vec::<Value>::new(),
-            "nobody asked for progress"
+            "no progress without a token"
         );
     }
 }
@@ -259,7 +259,7 @@ fn numbers_and_the_order_of_keys_arrive_as_they_were_sent() {
 }
 
 #[test]
-fn what_scripts_print_goes_to_the_log_and_state_lives_as_long_as_the_connection() {
+fn scripts_print_to_the_log_and_state_lives_as_long_as_the_connection() {
     let project = Project::script(
         "def run(args):\n  print(\"hello\", 1)\n  return {\"n\": state.increment(\"n\"), \"c\": cache.increment(\"n\")}",
     );
@@ -269,7 +269,7 @@ fn what_scripts_print_goes_to_the_log_and_state_lives_as_long_as_the_connection(
     assert_eq!(
         second["structuredContent"],
         json!({"n": 2, "c": 1}),
-        "a call is a run of its own"
+        "each call is a separate run"
     );
     client.wait_for_log("info: t: hello 1");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! A client that writes and reads lines, and knows nothing else of the protocol than this file.
+//! A client that writes and reads lines, independent of any MCP library.
 
 use crate::support::program::SOON;
 use crate::support::program::prepared;
@@ -10,10 +10,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Every revision before 2026-07-28: those with a handshake.
+/// Every revision before 2026-07-28, which have a handshake.
 pub(crate) const WITH_HANDSHAKE: [&str; 4] =
     ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-/// The revision without one.
+/// The revision without a handshake.
 pub(crate) const WITHOUT: &str = "2026-07-28";
 
 /// A server and the lines it wrote.
@@ -28,7 +28,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A server that nobody has spoken to yet.
+    /// A server before its first message.
     pub(crate) fn start(folder: &Path) -> Self {
         let mut command = prepared(folder, &["mcp"]);
         let mut child = command
@@ -42,7 +42,7 @@ impl Client {
         std::thread::spawn(move || {
             for line in output.lines() {
                 let Ok(line) = line else { break };
-                // Nothing but the protocol may come here.
+                // Only protocol messages may appear here.
                 let message: Value =
                     serde_json::from_str(&line).unwrap_or_else(|_| json!({"not a message": line}));
                 if sender.send(message).is_err() {
@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// A client of that revision, ready to ask.
+    /// A client of that revision, after the handshake.
     pub(crate) fn speaking(folder: &Path, revision: &str) -> Self {
         let mut client = Self::start(folder);
         if revision == WITHOUT {
@@ -100,7 +100,7 @@ impl Client {
         self.write(format!("{message}\n").as_bytes());
     }
 
-    /// Asks without waiting; the id of the answer.
+    /// Sends a request without waiting; returns its id.
     pub(crate) fn request(&mut self, method: &str, mut params: Value) -> i64 {
         self.next_id += 1;
         if let Some(Value::Object(meta)) = self.meta.clone() {
@@ -142,7 +142,7 @@ impl Client {
         self.wait_for(method, |message| message["method"] == method)
     }
 
-    /// The first message that fits; others stay for later.
+    /// The first message that matches; others stay queued.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let until = Instant::now() + SOON;
@@ -168,14 +168,14 @@ impl Client {
         }
     }
 
-    /// What came and was not asked for, after a moment.
+    /// Unsolicited messages, after a moment.
     pub(crate) fn rest(&mut self) -> Vec<Value> {
         std::thread::sleep(Duration::from_millis(200));
         self.unread.extend(self.lines.try_iter());
         std::mem::take(&mut self.unread)
     }
 
-    /// The names of the project's tools; the harness's own is always among them and left out here.
+    /// The names of the project's tools, without the built-in one.
     pub(crate) fn tools(&mut self) -> Vec<String> {
         let answer = self.ask("tools/list", json!({}));
         let tools = answer["result"]["tools"]
@@ -209,7 +209,7 @@ impl Client {
         self.input = None;
     }
 
-    /// The exit code, which must come soon.
+    /// The exit code; the server must exit soon.
     #[track_caller]
     pub(crate) fn code(&mut self) -> Option<i32> {
         let until = Instant::now() + SOON;

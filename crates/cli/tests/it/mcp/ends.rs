@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
-fn a_broken_root_a_missing_mode_or_no_project_stops_it_before_a_listing() {
+fn a_broken_root_an_unknown_mode_or_no_project_stops_the_server_before_a_listing() {
     let check = |project: &Project, words: &[&str], says: &str| {
         let ran = harness(project.path(), words).ends(2);
         assert!(ran.out.is_empty() && ran.err.contains(says), "{ran:?}");
@@ -28,7 +28,7 @@ fn a_broken_root_a_missing_mode_or_no_project_stops_it_before_a_listing() {
 }
 
 #[test]
-fn a_broken_tool_is_not_offered_and_the_rest_is() {
+fn a_broken_tool_is_not_offered_and_the_others_are() {
     let project = Project::script("def run(args):\n  return 1");
     project.write(".harness/tools/broken.md", b"---\nscript: [\n---\n");
     project.write(
@@ -47,7 +47,7 @@ fn a_broken_tool_is_not_offered_and_the_rest_is() {
 }
 
 #[test]
-fn a_client_that_hangs_up_gets_what_is_done_soon_and_ends_the_rest() {
+fn a_client_that_hangs_up_gets_calls_that_finish_soon_and_cancels_the_rest() {
     let project = Project::new(&[
         (
             ".harness/tools/soon.md",
@@ -64,7 +64,7 @@ fn a_client_that_hangs_up_gets_what_is_done_soon_and_ends_the_rest() {
         json!({"notifications": {"toolsListChanged": true}}),
     );
     client.notification("notifications/subscriptions/acknowledged");
-    // So that its worker runs when the client hangs up.
+    // So that a worker runs when the client hangs up.
     client.result("soon", json!({}));
     let soon = client.call("soon", json!({}));
     let never = client.call("never", json!({}));
@@ -81,7 +81,7 @@ fn a_client_that_hangs_up_gets_what_is_done_soon_and_ends_the_rest() {
 }
 
 #[test]
-fn a_signal_ends_it_at_once_with_its_calls_and_workers() {
+fn a_signal_ends_the_server_with_its_calls_and_workers_at_once() {
     let project = Project::script("def run(args):\n  for i in range(1000000000):\n    pass");
     for name in ["TERM", "INT"] {
         let mut client = Client::speaking(project.path(), "2025-11-25");
@@ -102,7 +102,7 @@ fn a_signal_ends_it_at_once_with_its_calls_and_workers() {
 }
 
 #[test]
-fn a_client_that_reads_no_more_ends_it_although_it_does_not_hang_up() {
+fn a_client_that_closes_its_reading_end_stops_the_server() {
     let project = Project::script("def run(args):\n  return 1");
     let mut command = prepared(project.path(), &["mcp"]);
     let mut child = command
@@ -115,7 +115,7 @@ fn a_client_that_reads_no_more_ends_it_although_it_does_not_hang_up() {
     let mut input = child.stdin.take().expect("input");
     let started = Instant::now();
     while child.try_wait().expect("a status").is_none() && started.elapsed() < SOON {
-        // Once it is gone nobody takes this.
+        // Once the server is gone, this write fails.
         let _ =
             input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\nno message\n");
         std::thread::sleep(Duration::from_millis(20));

@@ -1,4 +1,4 @@
-//! Whatever a client writes: the protocol's errors come back, and the server goes on.
+//! Whatever a client writes, the server answers with protocol errors and goes on.
 
 use super::client::{Client, WITHOUT};
 use crate::support::Project;
@@ -9,7 +9,7 @@ fn project() -> Project {
 }
 
 #[test]
-fn what_is_no_message_is_answered_and_the_server_goes_on() {
+fn malformed_messages_get_an_answer_and_the_server_goes_on() {
     let project = project();
     let mut client = Client::speaking(project.path(), "2025-11-25");
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -78,7 +78,7 @@ fn what_is_no_message_is_answered_and_the_server_goes_on() {
 }
 
 #[test]
-fn a_request_with_characters_that_are_none_is_answered_under_its_id() {
+fn a_request_with_invalid_characters_is_answered_under_its_id() {
     let project = project();
     let mut client = Client::speaking(project.path(), "2025-11-25");
     for (id, text) in [
@@ -102,7 +102,7 @@ fn a_request_with_characters_that_are_none_is_answered_under_its_id() {
 }
 
 #[test]
-fn what_there_is_not_is_said_in_words() {
+fn an_unsupported_method_gets_an_explanation() {
     let project = project();
     let mut client = Client::speaking(project.path(), "2025-11-25");
     let answer = client.ask("prompts/list", json!({}));
@@ -115,7 +115,7 @@ fn what_there_is_not_is_said_in_words() {
 }
 
 #[test]
-fn a_message_in_pieces_with_a_mark_or_a_carriage_return_is_a_message() {
+fn a_message_in_pieces_with_a_byte_order_mark_or_carriage_return_is_read() {
     let project = project();
     let mut client = Client::speaking(project.path(), "2025-11-25");
     for part in [
@@ -130,7 +130,7 @@ fn a_message_in_pieces_with_a_mark_or_a_carriage_return_is_a_message() {
 }
 
 #[test]
-fn a_line_too_long_is_refused_without_being_kept() {
+fn an_overlong_line_is_refused_without_buffering_it() {
     let project = project();
     let mut client = Client::speaking(project.path(), WITHOUT);
     let block = vec![b'x'; 1 << 20];
@@ -154,13 +154,13 @@ fn a_line_too_long_is_refused_without_being_kept() {
         .expect("a peak");
     assert!(peak < 200_000, "{peak} kB");
     assert_eq!(client.tools(), ["t"]);
-    // Long and sound: refused by the tool's own path, not by the door.
+    // Long but valid: the tool's path refuses it, not the door.
     let long = client.result("t", json!({"text": "x".repeat(50 << 20)}));
     assert!(long.get("isError").is_some(), "{:.300}", long.to_string());
 }
 
 #[test]
-fn half_a_message_at_the_end_is_answered_and_a_whole_one_is_served() {
+fn a_truncated_last_message_is_answered_and_a_complete_one_is_served() {
     let project = project();
     let mut client = Client::speaking(project.path(), "2025-11-25");
     client.write(b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"pi");
@@ -193,13 +193,13 @@ fn an_id_in_use_is_refused_and_the_first_request_keeps_its_answer() {
     );
     assert_eq!(refused["error"]["data"], json!({"id": id}));
     assert_eq!(client.answer(id)["result"]["isError"], false);
-    // Answered ids are free again; a cancelled one is once its call has ended.
+    // Answered ids are free again; a cancelled id is free once its call has ended.
     client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
     assert_eq!(client.answer(id)["result"], json!({}));
 }
 
 #[test]
-fn before_the_handshake_only_what_needs_none_is_served() {
+fn before_the_handshake_only_requests_that_need_none_are_served() {
     let project = project();
     let mut client = Client::start(project.path());
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
@@ -216,7 +216,7 @@ fn before_the_handshake_only_what_needs_none_is_served() {
     );
     assert_eq!(half["error"]["code"], -32602, "{half}");
     let told = json!({"protocolVersion": "2030-01-01", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
-    // Written in one go, as by a script.
+    // Sent in one batch, as a script would.
     let hello = client.request("initialize", told);
     let list = client.request("tools/list", json!({}));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The MCP door, over a real process: what is written to its input, and what comes back.
+//! The MCP door as a real process: input and output.
 
 mod calls;
 mod client;

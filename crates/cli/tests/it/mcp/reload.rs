@@ -1,4 +1,4 @@
-//! Files that change while they are served.
+//! Files that change while the server runs.
 
 use super::client::{Client, WITHOUT};
 use crate::support::{Project, hook, tool, tool_with};
@@ -11,7 +11,7 @@ fn returns(value: &str) -> String {
 }
 
 #[test]
-fn a_new_a_changed_and_a_removed_file_are_served_as_they_are_now() {
+fn new_changed_and_removed_files_take_effect() {
     let project = Project::new(&[(".harness/tools/a.md", &returns("1"))]);
     let mut client = Client::speaking(project.path(), "2025-11-25");
     assert_eq!(client.tools(), ["a"]);
@@ -21,7 +21,7 @@ fn a_new_a_changed_and_a_removed_file_are_served_as_they_are_now() {
     std::fs::remove_file(project.path().join(".harness/tools/a.md")).expect("removed");
     client.notification(CHANGED);
     assert_eq!(client.tools(), ["b"]);
-    // Another script under the same description: nothing to list again.
+    // Only the script changed: the listing stays the same.
     project.write(".harness/tools/b.md", returns("3").as_bytes());
     client.wait_for_log("reloaded: 1 tool offered\nreloaded: 1 tool offered");
     assert_eq!(client.result("b", json!({}))["content"][0]["text"], "3");
@@ -29,7 +29,7 @@ fn a_new_a_changed_and_a_removed_file_are_served_as_they_are_now() {
 }
 
 #[test]
-fn a_subscription_hears_of_changes_and_others_of_that_revision_do_not() {
+fn only_subscribers_of_the_new_revision_get_change_notifications() {
     let project = Project::new(&[(".harness/tools/a.md", &returns("1"))]);
     let mut deaf = Client::speaking(project.path(), WITHOUT);
     let mut client = Client::speaking(project.path(), WITHOUT);
@@ -120,7 +120,7 @@ fn the_last_good_version_of_a_broken_tool_hook_and_root_stays_in_use() {
     }
     client.wait_for_log("error[SCRIPT_SYNTAX]");
     std::fs::remove_file(project.path().join("harness.yaml")).expect("removed");
-    // Mended: the new text counts.
+    // Fixed: the new version takes effect.
     project.write(".harness/tools/a.md", returns("10").as_bytes());
     project.write("harness.md", b"---\nformat: 1\n---\n");
     project.write(
@@ -134,7 +134,7 @@ fn the_last_good_version_of_a_broken_tool_hook_and_root_stays_in_use() {
 }
 
 #[test]
-fn a_root_that_never_was_good_closes_everything() {
+fn a_root_that_was_never_valid_closes_everything() {
     let project = Project::new(&[(".harness/tools/a.md", &returns("1"))]);
     let mut client = Client::speaking(project.path(), "2025-11-25");
     assert_eq!(client.result("a", json!({}))["isError"], false);
@@ -151,7 +151,7 @@ fn a_root_that_never_was_good_closes_everything() {
 }
 
 #[test]
-fn a_call_in_flight_ends_on_its_own_version_and_the_session_goes_on() {
+fn a_call_in_flight_ends_on_the_version_it_started_with() {
     // Each waits until there are two of them.
     let old = "def run(args):\n  state.increment(\"n\")\n  print(\"begun\")\n  for i in range(400):\n    if state.get(\"n\") == 2:\n      break\n    sleep(0.05)\n  return {\"version\": \"old\", \"n\": state.get(\"n\")}";
     let project = Project::new(&[(".harness/tools/a.md", &tool(old))]);
@@ -175,7 +175,7 @@ fn a_call_in_flight_ends_on_its_own_version_and_the_session_goes_on() {
 }
 
 #[test]
-fn calls_in_flight_on_the_version_before_count_against_the_limit_of_the_next() {
+fn calls_in_flight_on_the_old_version_count_against_the_new_limit() {
     let text = |seconds: &str| {
         tool_with(
             "limits: {max_concurrency: 1}\n",

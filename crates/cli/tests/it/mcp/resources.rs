@@ -1,11 +1,11 @@
-//! What is left out of a result is a resource of the session.
+//! The omitted part of a result is a resource of the session.
 
 use super::client::{Client, WITH_HANDSHAKE, WITHOUT};
 use crate::support::{Project, tool};
 use serde_json::{Value, json};
 
 #[test]
-fn what_was_left_out_is_linked_listed_and_read_by_its_own_connection_only() {
+fn only_its_own_connection_can_list_and_read_the_rest_of_a_long_result() {
     let long =
         tool("def run(args):\n  return \"\\n\".join([\"line %d\" % n for n in range(5000)])");
     let project = Project::new(&[(".harness/tools/say_much.md", &long)]);

@@ -1,4 +1,4 @@
-//! The files of a person and of a machine, above the project.
+//! The user's and the machine's files, which rank above the project.
 
 use super::{run, shell};
 use crate::support::{Project, call, code, tool};
@@ -30,7 +30,7 @@ fn layered(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rules_of_every_layer_count_and_say_which_line_of_which_file_they_came_from() {
+async fn rules_of_every_layer_apply_and_name_their_file_and_line() {
     let project = shell("");
     project.write(
         "harness.md",
@@ -82,13 +82,13 @@ async fn rules_of_every_layer_count_and_say_which_line_of_which_file_they_came_f
         assert_eq!(
             code(&engine.call(call("other", json!({})).session("s")).await),
             expected,
-            "the smaller limit counts"
+            "the smaller limit applies"
         );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_layer_that_is_broken_stops_everything_and_is_named() {
+async fn a_broken_layer_stops_everything_and_is_named() {
     let project = shell("");
     for text in [
         "polisy: {}\n",
@@ -125,12 +125,12 @@ async fn a_layer_that_is_broken_stops_everything_and_is_named() {
     assert_eq!(
         run(&builder.load().await.expect("loads"), "true").await["ok"],
         json!(true),
-        "files that are not there say nothing"
+        "missing files are ignored"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_sandbox_is_turned_off_by_a_person_and_never_by_a_project() {
+async fn only_a_person_can_turn_the_sandbox_off() {
     let project = shell("");
     let tier = |result: &tool_harness::ToolResult| result.to_json()["enforced"].clone();
     for (own, machine, user, off) in [
@@ -172,7 +172,7 @@ async fn the_sandbox_is_turned_off_by_a_person_and_never_by_a_project() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn places_and_variables_are_opened_by_a_layer_and_not_by_a_project() {
+async fn only_a_layer_can_open_folders_and_variables() {
     let outside = TempDir::new_in("/var/lib")
         .or_else(|_| TempDir::new())
         .expect("a folder");
@@ -220,7 +220,7 @@ async fn places_and_variables_are_opened_by_a_layer_and_not_by_a_project() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_that_a_command_left_where_a_layer_opens_a_place_opens_nothing() {
+async fn a_link_left_in_place_of_an_opened_folder_opens_nothing() {
     let outside = TempDir::new().expect("a folder");
     let canary = outside
         .path()

@@ -1,4 +1,4 @@
-//! Processes and requests of tools: what the plan allows happens, what it does not is refused, and the result says what held.
+//! Processes and requests of tools: the plan decides what happens, and the result says what was enforced.
 
 mod layers;
 mod network;

@@ -1,4 +1,4 @@
-//! Which hosts requests and processes reach.
+//! Which hosts requests and processes can reach.
 
 use super::run;
 use crate::support::{Project, call, code, hook_with, tool, tool_with};
@@ -41,7 +41,7 @@ fn server() -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_reach_listed_hosts_and_no_others_and_a_layer_or_a_tool_only_narrows_the_list() {
+async fn requests_reach_only_listed_hosts_and_layers_and_tools_only_narrow_the_list() {
     let port = server();
     let (url, listed) = (
         format!("http://127.0.0.1:{port}/a"),
@@ -103,10 +103,10 @@ async fn requests_reach_listed_hosts_and_no_others_and_a_layer_or_a_tool_only_na
                 .events
                 .all()
                 .into_iter()
-                .find(|event| event.name == "network.denied")
+                .find(|event| event.name() == "network.denied")
                 .expect("an event");
             assert_eq!(
-                (&denied.fields["host"], &denied.fields["builtin"]),
+                (&denied.fields()["host"], &denied.fields()["builtin"]),
                 (&json!("127.0.0.1"), &json!("http.get"))
             );
         }
@@ -114,7 +114,7 @@ async fn requests_reach_listed_hosts_and_no_others_and_a_layer_or_a_tool_only_na
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_too_long_says_that_there_was_more() {
+async fn a_truncated_response_says_that_there_was_more() {
     let port = server();
     let script = "def run(args):\n    got = http.get(args[\"url\"])\n    return [len(got[\"body\"]), got[\"truncated\"]]";
     let root = format!("---\nnetwork: {{allowed_domains: [\"127.0.0.1:{port}\"]}}\n---\n");
@@ -143,7 +143,7 @@ async fn an_answer_that_is_too_long_says_that_there_was_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn processes_reach_the_same_list_unless_the_tool_is_local_or_a_ceiling_says_no_network() {
+async fn processes_reach_the_same_hosts_unless_the_tool_or_a_ceiling_denies_the_network() {
     let port = server();
     let command = format!(
         "exec 3<>/dev/tcp/127.0.0.1/{port} && printf 'GET / HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\\r\\n' >&3 && cat <&3"

@@ -1,4 +1,4 @@
-//! Processes of a tool: output, ends, folders, programs.
+//! Processes of a tool: output, exit, folders, programs.
 
 use super::{ROOT, SHELL, run, shell};
 use crate::support::program::SOON;
@@ -10,7 +10,7 @@ use tool_harness::outside::Machine;
 use tool_harness_sandbox::tier::Tier;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_gives_its_output_and_exit_code_and_the_result_says_what_held() {
+async fn a_process_returns_output_and_exit_code_and_the_result_says_what_was_enforced() {
     let project = shell("");
     let engine = project.engine().await;
     let result = engine
@@ -61,7 +61,7 @@ async fn a_process_gives_its_output_and_exit_code_and_the_result_says_what_held(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_timeout_returns_what_was_captured_and_says_that_it_was_one() {
+async fn a_timeout_returns_the_captured_output_and_says_that_it_timed_out() {
     let project = shell("");
     let started = Instant::now();
     let result = project
@@ -82,10 +82,10 @@ async fn a_timeout_returns_what_was_captured_and_says_that_it_was_one() {
         .events
         .all()
         .into_iter()
-        .find(|event| event.name == "process.killed")
+        .find(|event| event.name() == "process.killed")
         .expect("an event");
     assert_eq!(
-        (&killed.fields["program"], &killed.fields["builtin"]),
+        (&killed.fields()["program"], &killed.fields()["builtin"]),
         (&json!("sh"), &json!("exec.run"))
     );
 }
@@ -120,7 +120,7 @@ async fn a_cancelled_call_or_one_past_its_deadline_leaves_no_process() {
     }
 }
 
-/// How many processes of this machine have a word among their arguments.
+/// How many processes on this machine have a word among their arguments.
 fn running(word: &str) -> usize {
     let commands = std::fs::read_dir("/proc")
         .expect("/proc")
@@ -162,7 +162,7 @@ async fn a_tool_that_only_reads_starts_processes_that_cannot_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tool_is_kept_to_its_folder_by_files_and_by_processes() {
+async fn a_tool_is_confined_to_its_folder_for_files_and_processes() {
     let read = "def run(args):\n    return fs.read(args[\"path\"])";
     for fields in [
         "safety: {workspace_root: src}\n",
@@ -205,7 +205,7 @@ async fn a_tool_is_kept_to_its_folder_by_files_and_by_processes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_permission_of_a_tool_opens_what_governs_calls() {
+async fn no_permission_of_a_tool_opens_protected_files() {
     let governed = |fields: &str, command: &str, untouched: &str, text: &str| {
         let (fields, command, untouched, text) = (
             fields.to_owned(),
@@ -262,7 +262,7 @@ async fn no_permission_of_a_tool_opens_what_governs_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_hidden_is_seen_by_no_script_and_no_process() {
+async fn no_script_and_no_process_sees_hidden_files() {
     let read = "def run(args):\n    return [fs.read(\"src/a.txt\"), fs.glob(\"**\"), fs.list(\".\"), fs.read(\"secret/key.txt\")]";
     let project = shell("");
     project.write("harness.md", b"---\nsandbox: {hidden: [secret]}\n---\n");
@@ -290,7 +290,7 @@ async fn what_is_hidden_is_seen_by_no_script_and_no_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_listed_programs_are_executed_whatever_they_are_called_and_env_adds_no_other_code() {
+async fn only_listed_programs_run_under_any_name_and_env_adds_no_other_code() {
     let script = "def run(args):\n    return exec.run(args[\"cmd\"], args.get(\"args\", []), env=args.get(\"env\"))";
     let fields = "permissions: [{kind: shell, programs: [cat]}]\n";
     let project = Project::new(&[
@@ -357,7 +357,8 @@ async fn a_command_starts_in_a_folder_of_the_workspace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_tier_nothing_is_started_and_without_a_root_file_processes_ask_below_tier_a() {
+async fn without_a_tier_nothing_starts_and_without_a_root_file_processes_below_tier_a_need_approval()
+ {
     let project = shell("");
     let none = project
         .builder()

@@ -1,4 +1,4 @@
-//! What scripts may call, and what is theirs alone.
+//! What scripts may call, and which state they share.
 
 use super::{ECHO, ask, root};
 use crate::support::{Project, call, code, hook, tool};
@@ -6,7 +6,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_denied_built_in_raises_inside_any_script_however_it_is_reached() {
+async fn a_denied_builtin_raises_in_every_script_however_it_is_reached() {
     let scripts = [
         "def run(args):\n    return fs.exists(\"a\")",
         "def run(args):\n    x = fs\n    return x.exists(\"a\")",
@@ -69,7 +69,7 @@ async fn a_denied_built_in_raises_inside_any_script_however_it_is_reached() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_denied_built_in_raises_also_when_it_touches_nothing_and_in_hooks() {
+async fn a_denied_builtin_raises_even_without_effects_and_in_hooks() {
     for (name, expression) in [
         ("json.encode", "json.encode({})"),
         ("time.now", "time.now()"),
@@ -152,7 +152,7 @@ async fn a_denied_built_in_raises_also_when_it_touches_nothing_and_in_hooks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_built_yet_is_a_known_name_that_raises() {
+async fn an_unimplemented_builtin_is_a_known_name_that_raises() {
     for expression in [
         "meta.list_tools()",
         "meta.call_tool(\"t\", {})",
@@ -187,7 +187,7 @@ async fn what_is_not_built_yet_is_a_known_name_that_raises() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_environment_is_seen_only_where_it_is_listed() {
+async fn scripts_see_only_listed_environment_variables() {
     let rules = root("sandbox: {env: [LISTED, UNSET, UNTRUSTED]}\n");
     let script = tool("def run(args):\n    return env(args[\"name\"], \"default\")");
     let project = Project::new(&[("harness.md", &rules), (".harness/tools/t.md", &script)]);
@@ -251,7 +251,7 @@ async fn state_lives_with_the_session_cache_with_the_run_and_ctx_with_the_turn()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_update_is_lost_among_two_hundred_at_once() {
+async fn two_hundred_concurrent_updates_lose_none() {
     let script = tool(
         "def run(args):\n    state.increment(\"n\")\n    state.append(\"l\", args[\"i\"])\n    metrics.incr(\"m\")\n    return state.update({str(args[\"i\"]): True})",
     );
@@ -282,7 +282,7 @@ async fn no_update_is_lost_among_two_hundred_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_cannot_forge_events_of_the_harness() {
+async fn a_script_cannot_forge_harness_events() {
     let script = "def run(args):\n    emit(\"tool.completed\", {\"tool\": \"other\"})\n    emit(\"custom.hook.decided\")\n    print(\"tool.started\\n{}\")\n    return 1";
     let project = Project::script(script);
     let result = project.engine().await.call(call("t", json!({}))).await;
@@ -303,7 +303,7 @@ async fn a_script_cannot_forge_events_of_the_harness() {
             .events
             .all()
             .iter()
-            .all(|event| event.name.starts_with("custom.")
-                || event.fields.get("tool") != Some(&json!("other")))
+            .all(|event| event.name().starts_with("custom.")
+                || event.fields().get("tool") != Some(&json!("other")))
     );
 }

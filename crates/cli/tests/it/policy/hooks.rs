@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tool_harness::{Arguments, Call};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_cannot_allow_what_a_rule_denies_nor_change_a_call_into_it() {
+async fn a_hook_cannot_allow_a_denied_call_or_change_a_call_into_one() {
     let rules = root(
         "tools_policy: {deny: [other]}\npolicy:\n  tool_arg_constraints:\n    - {tool: t, arg_key: path, arg_patterns: [\"src/*\"]}\n",
     );
@@ -62,7 +62,7 @@ async fn a_hook_cannot_allow_what_a_rule_denies_nor_change_a_call_into_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_modify_hook_does_not_switch_off_the_guards_after_it() {
+async fn a_modify_hook_does_not_disable_the_guards_after_it() {
     let change = hook_with(
         "tool.pre",
         "priority: 1\n",
@@ -133,7 +133,7 @@ async fn guards_that_read_either_spelling_of_the_arguments_both_guard() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_model_sends_cannot_forge_the_payload_the_plan_or_what_is_injected() {
+async fn arguments_from_a_model_cannot_forge_payload_plan_or_injected_values() {
     let look = hook(
         "tool.pre",
         "def handle(event, payload):\n    if payload[\"name\"] != \"t\" or payload[\"mode\"] != \"default\" or \"write\" in payload[\"effects\"]:\n        return block(\"forged\")\n    return allow()",
@@ -197,13 +197,13 @@ async fn what_a_model_sends_cannot_forge_the_payload_the_plan_or_what_is_injecte
             .events
             .all()
             .iter()
-            .any(|event| format!("{:?}", event.fields).contains("admin")),
+            .any(|event| format!("{:?}", event.fields()).contains("admin")),
         "a forged value is in an event"
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_cannot_put_in_what_the_harness_injects() {
+async fn a_hook_cannot_set_values_that_the_harness_injects() {
     let text = tool_with("inject: {who: session_id}\n", ECHO);
     let change = hook(
         "tool.pre",
@@ -227,7 +227,7 @@ async fn a_hook_cannot_put_in_what_the_harness_injects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn extra_arguments_pass_unless_the_tool_is_strict() {
+async fn extra_arguments_pass_unless_the_tool_forbids_them() {
     let fields = "parameters:\n  a: {type: string, required: true}\n";
     let loose = tool_with(fields, ECHO);
     let strict = tool_with(&format!("{fields}strict: true\n"), ECHO);
@@ -259,7 +259,7 @@ async fn extra_arguments_pass_unless_the_tool_is_strict() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_cannot_write_run_or_reach_out() {
+async fn a_hook_cannot_write_files_run_programs_or_use_the_network() {
     for expression in [
         "fs.write(\"x\", \"y\")",
         "fs.append(\"x\", \"y\")",
@@ -310,7 +310,7 @@ async fn a_hook_cannot_write_run_or_reach_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bundle_counts_with_its_hooks_its_overrides_and_what_nothing_enforces_yet() {
+async fn hooks_overrides_and_unenforced_fields_of_a_bundle_take_effect() {
     let bundle = |fields: &str, kind: &str, script: &str| {
         let script = script.replace('\n', "\n      ");
         format!(
@@ -360,7 +360,7 @@ async fn a_bundle_counts_with_its_hooks_its_overrides_and_what_nothing_enforces_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn arguments_of_too_many_values_are_refused_before_any_hook_and_large_ones_pass_them() {
+async fn arguments_with_too_many_values_are_refused_before_hooks_and_large_ones_pass() {
     let script = tool("def run(args):\n    return len(args[\"a\"])");
     let project = Project::new(&[
         (".harness/tools/t.md", &script),

@@ -1,4 +1,4 @@
-//! Policy from outside: what is denied stays denied, whatever a hook, a script or a model says.
+//! Policy, end to end: a denied call stays denied, whatever a hook, a script or a model says.
 
 mod builtins;
 mod hooks;

@@ -6,7 +6,7 @@ use serde_json::json;
 use std::collections::HashSet;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tools_are_denied_by_name_whatever_allows_them_and_are_not_listed() {
+async fn a_tool_denied_by_name_is_denied_and_not_listed_whatever_allows_it() {
     for (policy, open, closed) in [
         (
             "deny: [write_note]",
@@ -89,7 +89,7 @@ async fn tools_are_denied_by_name_whatever_allows_them_and_are_not_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ceiling_stops_what_does_more_and_a_script_cannot_say_it_does_less() {
+async fn a_ceiling_stops_tools_with_more_effects_and_scripts_cannot_understate_theirs() {
     let writer = tool(
         "def run(args):\n    if args.get(\"x\"):\n        fs.write(\"a\", \"b\")\n    return 1",
     );
@@ -171,7 +171,7 @@ async fn capabilities_that_the_policy_does_not_list_are_denied() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn constraints_hold_for_every_spelling_of_a_path_and_every_kind_of_value() {
+async fn constraints_apply_to_every_spelling_of_a_path_and_every_type_of_value() {
     let rules = root(
         "policy:\n  tool_arg_constraints:\n    - {tool: t, arg_key: path, arg_patterns: [\"src/**\"]}\n",
     );
@@ -255,7 +255,7 @@ async fn constraints_hold_for_every_spelling_of_a_path_and_every_kind_of_value()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn constraints_hold_for_a_path_and_for_what_a_link_leads_it_to() {
+async fn constraints_apply_to_a_path_and_to_the_target_of_its_links() {
     let absolute = "/{src,lib}/**";
     let project = Project::new(&[(".harness/tools/t.md", &tool(ECHO))]);
     let here = project.path().canonicalize().expect("a folder");
@@ -322,7 +322,7 @@ async fn constraints_hold_for_a_path_and_for_what_a_link_leads_it_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_alias_is_judged_by_rules_and_hooks_as_the_tool_it_names() {
+async fn rules_and_hooks_judge_an_alias_as_the_tool_it_names() {
     let text = tool_with("aliases: {openai: save_it}\n", ECHO);
     let guard = hook(
         "tool.pre",
@@ -351,7 +351,7 @@ async fn an_alias_is_judged_by_rules_and_hooks_as_the_tool_it_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bounds_that_no_clock_can_show_are_none() {
+async fn a_timeout_beyond_the_range_of_the_clock_is_no_limit() {
     let project = Project::script("def run(args):\n    return 1");
     let engine = project
         .builder()

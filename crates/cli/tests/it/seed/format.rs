@@ -1,4 +1,4 @@
-//! Seed 000: the rules of a tool file, and what is said of one that breaks them.
+//! Seed 000: the rules for a tool file, and the errors for one that breaks them.
 
 use super::{SCRIPT, findings, load, offered, only};
 use crate::support::{call, code, tool, tool_with};

@@ -17,7 +17,7 @@ async fn load(files: &[(&str, &str)]) -> (Project, Engine) {
     (project, engine)
 }
 
-/// Every finding of at least this weight, as `code: message`.
+/// Every finding of at least this severity, as `code: message`.
 fn findings(engine: &Engine, least: Severity) -> Vec<String> {
     let heavy = engine
         .diagnostics()
@@ -28,7 +28,7 @@ fn findings(engine: &Engine, least: Severity) -> Vec<String> {
         .collect()
 }
 
-/// The project's tools: the harness's own is in every surface.
+/// The project's tools, without the built-in one.
 fn offered(engine: &Engine) -> Vec<OfferedTool> {
     let tools = engine.surface("default").expect("a surface").tools;
     tools

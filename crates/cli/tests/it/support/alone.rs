@@ -1,11 +1,11 @@
-//! A test in a process of its own: for what is measured of a whole process, which other tests would spoil.
+//! A test in a separate process, for measurements of a whole process that other tests would distort.
 
 use super::program::command;
 use std::path::Path;
 
 const ALONE: &str = "HARNESS_TEST_ALONE";
 
-/// Whether this process runs one test only. If not, runs the test of this name in one that does, and fails as it does.
+/// Whether this process runs one test only. If not, runs the test of this name in such a process, and fails if it fails.
 #[track_caller]
 #[expect(
     clippy::disallowed_methods,

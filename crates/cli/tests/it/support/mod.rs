@@ -14,7 +14,7 @@ use tool_harness::worker::protocol::WORKER_ARGUMENT;
 use tool_harness::{Arguments, Call, ToolResult};
 use tool_harness_sandbox::process::WorkerProgram;
 
-/// Keeps every event, with what goes in and comes out if it shall.
+/// Collects every event, optionally with arguments and results.
 pub(crate) struct Events(Mutex<Vec<Event>>, Payloads);
 
 impl Default for Events {
@@ -47,7 +47,10 @@ impl Events {
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
-        self.all().into_iter().map(|event| event.name).collect()
+        self.all()
+            .into_iter()
+            .map(|event| event.name().to_owned())
+            .collect()
     }
 
     pub(crate) fn clear(&self) {
@@ -66,7 +69,7 @@ impl Project {
         Self::inside(&std::env::temp_dir(), files)
     }
 
-    /// A project in a folder of its own inside this one.
+    /// A project in a subfolder of this one.
     pub(crate) fn inside(parent: &Path, files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir_in(parent).expect("a temporary folder");
         let project = Self {
@@ -80,7 +83,7 @@ impl Project {
         project
     }
 
-    /// One tool `t` with this script, and nothing else.
+    /// Only a tool `t` with this script.
     pub(crate) fn script(script: &str) -> Self {
         Self::new(&[(".harness/tools/t.md", &tool(script))])
     }

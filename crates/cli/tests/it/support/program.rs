@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// What the program left behind.
+/// The output and exit code of the program.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -63,7 +63,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path, words: &[&str])
         .stdin(Stdio::null())
         .env_remove("RUST_BACKTRACE")
         .env_remove("NO_COLOR");
-    // Whoever runs the tests may have a file of their own, which is not under test.
+    // The developer may have their own user file, which is not under test.
     command.env("XDG_CONFIG_HOME", "/nonexistent").env(
         "XDG_STATE_HOME",
         concat!(env!("CARGO_TARGET_TMPDIR"), "/state"),
@@ -154,7 +154,7 @@ pub(crate) fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Waits until none of these processes lives; says which still do when that takes too long.
+/// Waits until none of these processes lives; fails with the survivors if that takes too long.
 pub(crate) fn gone(pids: &[u32]) -> Vec<u32> {
     let lives = |pid: &u32| {
         let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -170,8 +170,8 @@ pub(crate) fn gone(pids: &[u32]) -> Vec<u32> {
     }
 }
 
-/// Copies a program so that it can be started at once. Another process writes it: while this one had it open for writing, a process that
-/// another test starts would hold it open, too, and the kernel starts no program that somebody writes.
+/// Copies a program so that it can be started at once. Another process writes it: if this one did, a process that
+/// another test starts would inherit the open file, and the kernel starts no program that is open for writing.
 pub(crate) fn copy_program(from: &Path, to: &Path) {
     let copied = command("cp", Path::new("/"), &[])
         .arg(from)
@@ -181,7 +181,7 @@ pub(crate) fn copy_program(from: &Path, to: &Path) {
     assert!(copied.success(), "{} is not copied", from.display());
 }
 
-/// Writes a program that can be started at once, for the same reason by another process.
+/// Writes a program that can be started at once, through another process for the same reason.
 pub(crate) fn write_program(path: &Path, text: &str) {
     let write = "cat > \"$0\" && chmod 755 \"$0\"";
     let mut child = command("sh", Path::new("/"), &["-c", write])

@@ -1,4 +1,4 @@
-//! A test binary run again as an ordinary user.
+//! Runs the test binary again as an ordinary user.
 
 use super::program::copy_program;
 use std::fs;
@@ -10,12 +10,12 @@ const NOBODY: u32 = 65534;
 const BESIDE: &str = "harness-for-tests";
 const SKIPPED: &str = "skipped: needs root, to become another user";
 
-/// Whether this process is root, who may do everything.
+/// Whether this process is root.
 pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").expect("/proc").uid() == 0
 }
 
-/// The program under test: the one beside this test when it was copied for another user, who cannot enter the folder it was built in.
+/// The program under test: the one next to this test if both were copied for another user, who cannot enter the build folder.
 pub(crate) fn program() -> PathBuf {
     let beside = std::env::current_exe()
         .expect("this program")
@@ -27,7 +27,7 @@ pub(crate) fn program() -> PathBuf {
     }
 }
 
-/// Runs every test of a module again as an ordinary user. Skipped where nobody can become one, as in that second run.
+/// Runs every test of a module again as an ordinary user. Skipped if this process is not root, as in that second run.
 pub(crate) fn run_every_test_as_an_ordinary_user(module: &str) {
     if !is_root() {
         println!("{SKIPPED}");

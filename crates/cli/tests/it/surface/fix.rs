@@ -5,7 +5,7 @@ use crate::support::Project;
 use crate::support::program::{harness, harness_reading};
 
 #[test]
-fn fix_mends_what_is_safe_and_nothing_else() {
+fn fix_changes_what_is_safe_and_nothing_else() {
     let tool = "---\ntimout_ms: 5000\nparameters:\n  path: { type: string, requierd: true, description: A path }\nannotations:\n  arg_schema:\n    arg_aliases: { file: path }\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n";
     let root = "---\nformat: 1\n---\nCall read_note(file=\"a\"), then read_note({file: 1}). A file is a file.\n";
     let twice = "---\ntimeout_ms: 10\ntimout_ms: 5000\nscript: |\n  def run(args):\n      return 1\n---\nGets one.\n";
@@ -38,7 +38,7 @@ fn fix_mends_what_is_safe_and_nothing_else() {
 }
 
 #[test]
-fn fix_requires_what_every_run_reads_unless_somebody_said_otherwise() {
+fn fix_marks_arguments_that_every_run_reads_as_required_unless_the_author_decided() {
     let script = "script: |\n  def run(args):\n      return fs.read(args[\"path\"]) + args[\"more\"] + args.get(\"rest\", \"\")\n---\nReads it.\n";
     let file = |parameters: &str| format!("---\nparameters:\n{parameters}{script}");
     let rest = "  rest: { type: string, description: R }\n";
@@ -68,7 +68,7 @@ fn fix_requires_what_every_run_reads_unless_somebody_said_otherwise() {
 }
 
 #[test]
-fn fix_changes_a_surface_where_it_must_and_leaves_every_other_byte() {
+fn fix_changes_a_surface_and_leaves_every_other_byte() {
     let before = "{ \"polcy\": {\"side_effect_levl\": \"read_only\"},\r\n  \"tools\": [\n\t{\"name\": \"read_note\", \"description\": \"R\\u00e9ads.\",   \"executor\": \"harn\",\n   \"parameters\": {\"type\": \"object\", \"properties\": {\"path\": {\"type\": \"string\"}, \"line\": {\"type\": \"integer\"}}},\n   \"annotations\": {\"side_effect_level\": \"read_only\", \"arg_schema\": {\"required\": [\"path\", \"line\"], \"arg_aliases\": {\"file\": \"path\"}}}}\n  ],\n  \"system\": \"read_note(file=1)\" }";
     let project = Project::new(&[("surface.json", before)]);
     let words = ["surface", "check", "surface.json", "--fix", "--json"];
@@ -91,7 +91,7 @@ fn fix_changes_a_surface_where_it_must_and_leaves_every_other_byte() {
         std::fs::read_to_string(project.path().join("surface.json")).expect("the file"),
         after
     );
-    // A text in it has places of its own: what to write is said, and left to a person.
+    // Places in a text inside the file cannot be fixed: the finding only suggests the fix.
     let report = ran.document();
     assert_eq!(
         codes(&report),
@@ -103,7 +103,7 @@ fn fix_changes_a_surface_where_it_must_and_leaves_every_other_byte() {
 }
 
 #[test]
-fn fix_never_writes_what_would_be_there_twice() {
+fn fix_never_writes_a_duplicate_key() {
     let keys = "---\nparamters:\n  path: { type: string, required: true, description: P }\nparametrs: {}\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n";
     let aliased = "---\nparameters:\n  path: { type: string, required: true, description: P }\nannotations:\n  arg_schema:\n    arg_aliases: { file: path }\nscript: |\n  def run(args):\n      return fs.read(args[\"path\"])\n---\nShows it.\n";
     let root = "---\nformat: 1\n---\nshow_it(file=1, path=2), {\"name\": \"show_it\", \"arguments\": {\"file\": 1, \"path\": 2}}\n";

@@ -1,4 +1,4 @@
-//! Reports on surfaces as people and programs meet them: the command, the formats, the doors.
+//! Reports on surfaces: the command, the formats, the doors.
 
 mod fix;
 mod reports;

@@ -1,4 +1,4 @@
-//! What is found, and the forms it is shown in.
+//! Findings, and the formats of reports.
 
 use super::{codes, surface};
 use crate::support::program::{harness, harness_reading, prepared};
@@ -50,7 +50,7 @@ fn a_surface_is_read_from_a_file_or_from_standard_input() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_diagnostic_and_what_is_not_there_a_usage_error() {
+fn an_unreadable_surface_is_a_diagnostic_and_a_missing_file_a_usage_error() {
     let project = Project::new(&[("broken.json", "{\"tools\": ["), ("empty.json", "")]);
     for file in ["broken.json", "empty.json"] {
         let report = harness(project.path(), &["surface", "check", file, "--json"])
@@ -62,7 +62,7 @@ fn what_cannot_be_read_is_a_diagnostic_and_what_is_not_there_a_usage_error() {
 }
 
 #[test]
-fn warnings_count_only_when_they_are_denied() {
+fn warnings_fail_the_check_only_when_denied() {
     let project = Project::new(&[(
         "tools.json",
         r#"[{"name": "read_note", "description": "d", "inputSchema": {"type": "object"}}]"#,
@@ -104,7 +104,7 @@ fn text_shows_the_line_and_every_other_place() {
     }
 }
 
-/// A project whose texts, in every place that is read, name a tool that is not there.
+/// A project whose texts, in every place that is checked, name a tool that does not exist.
 fn talking() -> Project {
     let parameters = "parameters:\n  path: { type: string, description: As find_a() gives it }\n";
     let read_note = tool_with(
@@ -138,7 +138,7 @@ fn talking() -> Project {
 }
 
 #[test]
-fn a_project_s_texts_are_checked_where_they_stand() {
+fn texts_of_a_project_are_checked_in_place() {
     let project = talking();
     let report = harness(project.path(), &["validate", "--json"])
         .ends(0)
@@ -179,10 +179,10 @@ fn a_project_s_texts_are_checked_where_they_stand() {
 }
 
 #[test]
-fn sarif_is_valid_by_its_published_schema() {
+fn sarif_conforms_to_its_published_schema() {
     let mut schema: Value =
         serde_json::from_str(include_str!("../data/sarif-2.1.0.json")).expect("the schema");
-    // The published pattern has a bracket too many; what it is about is not written here.
+    // The published pattern has an extra bracket; our documents do not use what it matches.
     for part in ["run", "toolComponent"] {
         schema["definitions"][part]["properties"]["language"]
             .as_object_mut()
@@ -228,7 +228,7 @@ fn sarif_is_valid_by_its_published_schema() {
 }
 
 #[test]
-fn annotations_have_the_form_that_github_documents() {
+fn annotations_have_the_format_that_github_documents() {
     let folder = tempfile::tempdir().expect("a folder");
     let sub = folder.path().join("agents/one");
     crate::support::program::copy(talking().path(), &sub);
@@ -264,7 +264,7 @@ fn annotations_have_the_form_that_github_documents() {
     }
 }
 
-/// A project whose ceiling is below what its tool does.
+/// A project whose ceiling is below the effects of its tool.
 fn above_the_ceiling() -> Project {
     Project::new(&[
         (
@@ -279,7 +279,7 @@ fn above_the_ceiling() -> Project {
 }
 
 #[test]
-fn errors_of_the_surface_stop_a_door_before_it_offers_anything() {
+fn surface_errors_stop_a_door_before_it_offers_anything() {
     let project = above_the_ceiling();
     let report = harness(project.path(), &["validate", "--json"])
         .ends(1)
@@ -300,13 +300,13 @@ fn errors_of_the_surface_stop_a_door_before_it_offers_anything() {
             stopped.err
         );
     }
-    // Calls are judged one by one, and people may look.
+    // Calls are judged one by one, and people may inspect.
     harness(project.path(), &["call", "write_note"]).ends(3);
     harness(project.path(), &["tools"]).ends(0);
 }
 
 #[test]
-fn warnings_of_the_surface_go_to_the_log_of_the_door() {
+fn surface_warnings_go_to_the_log_of_the_door() {
     let project = talking();
     let ran = prepared(project.path(), &["mcp"])
         .output()
@@ -318,14 +318,14 @@ fn warnings_of_the_surface_go_to_the_log_of_the_door() {
 }
 
 #[test]
-fn the_first_example_of_seed_000_gives_no_warning() {
+fn the_first_example_of_seed_000_has_no_warnings() {
     let text = "---\nparameters:\n  command: { type: string, required: true }\n  timeout_ms: { type: number, required: false }\nscript: |\n  def run(args):\n      return exec.run(\"bash\", [\"-lc\", args[\"command\"]], 15000)\ntimeout_ms: 30000\n---\n\n# run_command\n\nRun a shell command. The body becomes the tool's description: it is\nshipped to the model in every `tools[]` slot and is what the model reads\nwhen deciding whether to call this tool.\n";
     let project = Project::new(&[(".harness/tools/run_command.md", text)]);
     harness(project.path(), &["validate", "--deny-warnings"]).ends(0);
 }
 
 #[test]
-fn the_examples_give_no_diagnostics_at_all() {
+fn the_examples_have_no_diagnostics() {
     let examples = crate::support::program::repository("examples");
     let mut tried = 0;
     for entry in std::fs::read_dir(&examples).expect("a folder") {
@@ -334,7 +334,7 @@ fn the_examples_give_no_diagnostics_at_all() {
             .file_name()
             .to_string_lossy()
             .into_owned();
-        // What a Rust host runs, only the host can say; `the_embedding_example_runs_and_is_short` sees that nothing is left with it.
+        // Only the host knows its Rust tools; `the_embedding_example_runs_and_is_short` checks that project.
         let expected: &[&str] = if name == "embed" {
             &["TOOL_SURFACE_MISSING_EXECUTOR"]
         } else {
@@ -345,7 +345,7 @@ fn the_examples_give_no_diagnostics_at_all() {
             .map(|part| examples.join(&name).join(part))
             .find(|folder| folder.join(".harness").is_dir())
         else {
-            // A host that brings everything itself.
+            // A host that registers everything in code.
             assert_eq!(name, "typed", "it has no project");
             continue;
         };
@@ -371,7 +371,7 @@ fn the_examples_give_no_diagnostics_at_all() {
 }
 
 #[test]
-fn a_project_says_how_severe_a_finding_is_and_an_artifact_what_it_silences() {
+fn a_project_sets_severities_and_an_artifact_silences_findings() {
     let shouting = |fields: &str| tool_with(fields, "def run(args):\n    return 1");
     let codes_of = |root: &str, fields: &str| {
         let project = Project::new(&[
@@ -432,7 +432,7 @@ fn a_project_says_how_severe_a_finding_is_and_an_artifact_what_it_silences() {
         expected.sort();
         assert_eq!(found, expected, "{root} {fields}");
     }
-    // What takes a tool out of use stays an error.
+    // An error that disables a tool stays an error.
     let broken = Project::new(&[
         (
             "harness.md",
@@ -447,7 +447,7 @@ fn a_project_says_how_severe_a_finding_is_and_an_artifact_what_it_silences() {
 }
 
 #[test]
-fn warnings_of_the_surface_are_logged_whatever_form_tools_are_written_in() {
+fn surface_warnings_are_logged_in_every_tools_format() {
     let project = talking();
     for format in [
         "table",

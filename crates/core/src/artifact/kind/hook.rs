@@ -187,12 +187,9 @@ pub(in crate::artifact) fn read_hook(
         INLINE
     };
     fit(problems, inline, fields_of(ArtifactKind::Hook), node);
-    let event = node.get("event").and_then(|event| {
-        Some(Spanned {
-            value: event.text()?.trim().to_owned(),
-            span: event.span,
-        })
-    });
+    let event = node
+        .get("event")
+        .and_then(|event| Some(event.spanned(event.text()?.trim().to_owned())));
     if node.get("event").is_none() || event.as_ref().is_some_and(|event| event.value.is_empty()) {
         let finding =
             event_missing::RULE.finding(format!("hook \"{}\" has no `event`", naming.name));
@@ -275,10 +272,7 @@ fn examples(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Spanned<Hoo
             reason: text("reason"),
             modified: node.get("modified").map(Node::to_json),
         };
-        examples.push(Spanned {
-            value,
-            span: node.span,
-        });
+        examples.push(node.spanned(value));
     }
     examples
 }
@@ -292,7 +286,7 @@ impl Hook {
 
     /// Whether a failure of this hook blocks, given whether its event gates.
     #[must_use]
-    pub fn blocks_on_error(&self, gating: bool) -> bool {
+    pub(crate) fn blocks_on_error(&self, gating: bool) -> bool {
         self.on_error
             .map_or(gating, |choice| choice == OnError::Block)
     }

@@ -98,8 +98,7 @@ fn read_text(source: &Arc<Source>) -> (Root, Vec<Diagnostic>) {
         Err(unsplit) => return (Root::default(), vec![unsplit_finding(source, unsplit)]),
     };
     let (node, found) = yaml::parse(source, halves.yaml);
-    let mut problems = Problems::new(source, Subject::Layer);
-    problems.found = found;
+    let mut problems = Problems::new(source, Subject::Layer, found);
     let body = body_text(&source.text[halves.body.start..halves.body.end]);
     let root = node
         .map(|node| read_root(&mut problems, ArtifactKind::Layer, &node, body))

@@ -20,7 +20,7 @@ pub struct Script {
 impl Script {
     /// The place in the file of a position in the script (both from one).
     #[must_use]
-    pub fn place_of(&self, position: Position) -> Place {
+    pub(crate) fn place_of(&self, position: Position) -> Place {
         let Some(block) = self.block else {
             return self.place.clone();
         };

@@ -1,5 +1,6 @@
 //! `BODY_EMPTY`.
 
+use super::READ_NOTE;
 use crate::diagnostic::{Rule, Severity};
 
 pub(crate) const RULE: Rule = Rule {
@@ -11,9 +12,6 @@ pub(crate) const RULE: Rule = Rule {
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\n",
     )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-    )],
+    good: &[READ_NOTE],
     check: (),
 };

@@ -35,15 +35,8 @@ pub(crate) fn contradictions(
         })
 }
 
-/// Both, when they contradict each other.
-pub(crate) fn between<'d>(
-    earlier: &'d DeclaredEffects,
-    later: &'d DeclaredEffects,
-) -> Option<(&'d DeclaredEffects, &'d DeclaredEffects)> {
-    contradict(earlier.claim, later.claim).then_some((earlier, later))
-}
-
-fn contradict(one: Claim, other: Claim) -> bool {
+/// Whether no tool can satisfy both claims.
+pub(crate) fn contradict(one: Claim, other: Claim) -> bool {
     match (one, other) {
         (Claim::Exactly(a), Claim::Exactly(b)) => a.unflagged() != b.unflagged(),
         (Claim::Exactly(all), Claim::AtLeast(some))

@@ -1,5 +1,6 @@
 //! `FILE_NOT_TEXT`.
 
+use super::NOTE_OF_THE_DAY;
 use crate::diagnostic::{Rule, Severity};
 
 pub(crate) const RULE: Rule = Rule {
@@ -10,15 +11,6 @@ pub(crate) const RULE: Rule = Rule {
         ".harness/tools/read_note.md",
         "---\n\0\n---\nRead the note of the day.\n",
     )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        r#"---
-script: |
-  def run(args):
-      return "a note"
----
-Read the note of the day.
-"#,
-    )],
+    good: &[NOTE_OF_THE_DAY],
     check: (),
 };

@@ -1,5 +1,6 @@
 //! `FILE_UNREADABLE`.
 
+use super::NOTE_OF_THE_DAY;
 use crate::diagnostic::{Rule, Severity};
 
 pub(crate) const RULE: Rule = Rule {
@@ -12,15 +13,6 @@ pub(crate) const RULE: Rule = Rule {
         r#"A folder stands where a tool should be.
 "#,
     )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        r#"---
-script: |
-  def run(args):
-      return "a note"
----
-Read the note of the day.
-"#,
-    )],
+    good: &[NOTE_OF_THE_DAY],
     check: (),
 };

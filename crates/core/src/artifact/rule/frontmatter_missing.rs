@@ -1,5 +1,6 @@
 //! `FRONTMATTER_MISSING`.
 
+use super::NOTE_OF_THE_DAY;
 use crate::diagnostic::{Rule, Severity};
 
 pub(crate) const RULE: Rule = Rule {
@@ -14,15 +15,6 @@ pub(crate) const RULE: Rule = Rule {
 Read the note of the day.
 "#,
     )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        r#"---
-script: |
-  def run(args):
-      return "a note"
----
-Read the note of the day.
-"#,
-    )],
+    good: &[NOTE_OF_THE_DAY],
     check: (),
 };

@@ -1,5 +1,6 @@
 //! `FRONTMATTER_UNCLOSED`.
 
+use super::NOTE_OF_THE_DAY;
 use crate::diagnostic::{Rule, Severity};
 
 pub(crate) const RULE: Rule = Rule {
@@ -16,15 +17,6 @@ script: |
 Read the note of the day.
 "#,
     )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        r#"---
-script: |
-  def run(args):
-      return "a note"
----
-Read the note of the day.
-"#,
-    )],
+    good: &[NOTE_OF_THE_DAY],
     check: (),
 };

@@ -1,5 +1,6 @@
 //! `KEY_UNKNOWN`.
 
+use super::NOTE_WITH_TIMEOUT;
 use crate::diagnostic::{Rule, Severity};
 
 pub(crate) const RULE: Rule = Rule {
@@ -18,16 +19,6 @@ script: |
 Read the note of the day.
 "#,
     )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        r#"---
-timeout_ms: 1000
-script: |
-  def run(args):
-      return "a note"
----
-Read the note of the day.
-"#,
-    )],
+    good: &[NOTE_WITH_TIMEOUT],
     check: (),
 };

@@ -37,6 +37,35 @@ pub(crate) mod tool_duplicate;
 
 use crate::diagnostic::Rule;
 
+/// A tool without faults, for the examples of many rules.
+pub(crate) const READ_NOTE: (&str, &str) = (
+    ".harness/tools/read_note.md",
+    "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+);
+
+const NOTE_OF_THE_DAY: (&str, &str) = (
+    ".harness/tools/read_note.md",
+    r#"---
+script: |
+  def run(args):
+      return "a note"
+---
+Read the note of the day.
+"#,
+);
+
+const NOTE_WITH_TIMEOUT: (&str, &str) = (
+    ".harness/tools/read_note.md",
+    r#"---
+timeout_ms: 1000
+script: |
+  def run(args):
+      return "a note"
+---
+Read the note of the day.
+"#,
+);
+
 /// Every rule that the reader reports, in the order of the reference.
 pub(crate) const RULES: &[Rule] = &[
     file_unreadable::RULE,

@@ -5,7 +5,7 @@ use crate::diagnostic::{Rule, Severity};
 pub(crate) const RULE: Rule = Rule {
     code: "TIMEOUT_NEGATIVE",
     severity: Severity::Error,
-    why: "A negative cap has no meaning; 0 means no cap of its own.",
+    why: "A negative limit has no meaning; 0 means that only the call's own limit counts.",
     bad: &[(
         ".harness/tools/read_note.md",
         r#"---

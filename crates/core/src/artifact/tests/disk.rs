@@ -120,7 +120,7 @@ fn a_clean_project_loads_without_problems_in_the_order_of_names() {
 }
 
 #[test]
-fn a_folder_that_is_no_project_gives_nothing_and_no_problems() {
+fn a_folder_without_a_project_gives_no_artifacts_and_no_problems() {
     let empty = TempDir::new().expect("a folder");
     let artifacts = load(empty.path());
     assert_eq!(

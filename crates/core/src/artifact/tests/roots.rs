@@ -141,7 +141,7 @@ fn a_duplicate_key_inside_an_inline_tool_breaks_the_tool_and_not_the_root() {
 }
 
 #[test]
-fn what_the_root_restricts_and_nothing_enforces_is_listed() {
+fn restrictions_of_the_root_that_nothing_enforces_are_listed() {
     let artifacts = project(&[(
         "harness.yaml",
         "approval_policy: {}\nsandbox: { mode: off }\nlimits: { processes: 1 }\nnetwork: {}\n",

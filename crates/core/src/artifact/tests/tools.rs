@@ -189,7 +189,7 @@ fn validation_rule_3_a_negative_timeout_is_rejected_and_zero_is_allowed() {
 }
 
 #[test]
-fn a_parameters_block_that_is_no_map_is_a_wrong_type() {
+fn parameters_that_are_not_a_map_have_the_wrong_type() {
     let (_, artifacts) = tool("parameters: [path]");
     assert_eq!(
         problems(&artifacts),
@@ -387,7 +387,7 @@ fn what_would_restrict_and_is_not_enforced_is_listed_with_its_place() {
 }
 
 #[test]
-fn permissions_are_read_and_a_place_outside_the_workspace_is_none() {
+fn permissions_are_read_and_a_path_outside_the_workspace_is_refused() {
     let (given, artifacts) = tool(
         "safety: { workspace_root: ./a/../src }\npermissions:\n  - { kind: filesystem, access: write, path: src/out }\n  \
          - { kind: filesystem }\n  - { kind: shell, programs: [git] }\n  - { kind: network, hosts: [a.example] }\n  - { kind: custom }",

@@ -4,12 +4,20 @@ use super::super::base64::{STANDARD, bytes};
 use super::super::{Args, BuiltinHost};
 use ::base64::Engine;
 use serde_json::{Value, json};
-use tool_harness_sandbox::file::{FileError, FileKind};
+use tool_harness_sandbox::file::{FileError, FileKind, Jail};
 
 /// The limit of `fs.read`, whatever `max_bytes` is: an answer is one frame of the worker's channel.
 const MAX_READ: usize = 32 << 20;
 /// Entries or paths per call.
 const MAX_ENTRIES: usize = 10_000;
+
+/// Runs one operation of the jail. Its error becomes one for the script, and a refusal is recorded.
+pub(super) fn on_files<T>(
+    host: &dyn BuiltinHost,
+    operation: impl FnOnce(&Jail) -> Result<T, FileError>,
+) -> Result<T, String> {
+    operation(host.files()?).map_err(refused(host))
+}
 
 /// Turns errors of the jail into those of scripts, and records refusals.
 pub(super) fn refused(host: &dyn BuiltinHost) -> impl Fn(FileError) -> String + '_ {
@@ -39,7 +47,7 @@ pub(super) fn read(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String>
         return Err(unknown_encoding(encoding, "`utf-8`, `lossy` or `base64`"));
     }
     let max = args.count(1, "max_bytes", MAX_READ)? as u64;
-    let bytes = host.files()?.read(path, max).map_err(refused(host))?;
+    let bytes = on_files(host, |files| files.read(path, max))?;
     Ok(json!(match encoding {
         "lossy" => String::from_utf8_lossy(&bytes).into_owned(),
         "base64" => STANDARD.encode(bytes),
@@ -58,25 +66,19 @@ pub(super) fn write(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String
         }
         other => return Err(unknown_encoding(other, "`utf-8` or `base64`")),
     };
-    let created = host.files()?.write(path, content).map_err(refused(host))?;
+    let created = on_files(host, |files| files.write(path, content))?;
     Ok(json!({"path": path, "bytes": content.len(), "created": created}))
 }
 
 pub(super) fn append(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let (path, content) = (args.text(0), args.text(1));
-    host.files()?
-        .append(path, content.as_bytes())
-        .map_err(refused(host))?;
+    on_files(host, |files| files.append(path, content.as_bytes()))?;
     Ok(json!({"path": path, "bytes": content.len()}))
 }
 
 pub(super) fn exists(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    Ok(json!(
-        host.files()?
-            .stat(args.text(0))
-            .map_err(refused(host))?
-            .is_some()
-    ))
+    let stat = on_files(host, |files| files.stat(args.text(0)))?;
+    Ok(json!(stat.is_some()))
 }
 
 fn kind(kind: FileKind) -> &'static str {
@@ -89,7 +91,7 @@ fn kind(kind: FileKind) -> &'static str {
 }
 
 pub(super) fn stat(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    let Some(stat) = host.files()?.stat(args.text(0)).map_err(refused(host))? else {
+    let Some(stat) = on_files(host, |files| files.stat(args.text(0)))? else {
         return Ok(Value::Null);
     };
     Ok(json!({
@@ -103,43 +105,31 @@ pub(super) fn stat(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String>
 }
 
 pub(super) fn list(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    let entries = host
-        .files()?
-        .list(args.text(0), MAX_ENTRIES)
-        .map_err(refused(host))?;
+    let entries = on_files(host, |files| files.list(args.text(0), MAX_ENTRIES))?;
     Ok(entries.into_iter().map(|entry| json!({"name": entry.name, "kind": kind(entry.stat.kind), "size": entry.stat.size})).collect())
 }
 
 pub(super) fn glob(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    Ok(json!(
-        host.files()?
-            .glob(args.text(0), MAX_ENTRIES)
-            .map_err(refused(host))?
-    ))
+    let paths = on_files(host, |files| files.glob(args.text(0), MAX_ENTRIES))?;
+    Ok(json!(paths))
 }
 
 pub(super) fn mkdir(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    host.files()?.mkdir(args.text(0)).map_err(refused(host))?;
+    on_files(host, |files| files.mkdir(args.text(0)))?;
     Ok(Value::Null)
 }
 
 pub(super) fn remove(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    host.files()?
-        .remove(args.text(0), args.bool(1))
-        .map_err(refused(host))?;
+    on_files(host, |files| files.remove(args.text(0), args.bool(1)))?;
     Ok(Value::Null)
 }
 
 pub(super) fn copy(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    host.files()?
-        .copy(args.text(0), args.text(1))
-        .map_err(refused(host))?;
+    on_files(host, |files| files.copy(args.text(0), args.text(1)))?;
     Ok(Value::Null)
 }
 
 pub(super) fn rename(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    host.files()?
-        .rename(args.text(0), args.text(1))
-        .map_err(refused(host))?;
+    on_files(host, |files| files.rename(args.text(0), args.text(1)))?;
     Ok(Value::Null)
 }

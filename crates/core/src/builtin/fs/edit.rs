@@ -2,7 +2,7 @@
 
 use super::super::bound::Bounded;
 use super::super::{Args, BuiltinHost};
-use super::access::{refused, utf8};
+use super::access::{on_files, utf8};
 use super::{diff as unified_diff, lines};
 use serde_json::{Value, json};
 
@@ -10,17 +10,11 @@ use serde_json::{Value, json};
 const MAX_BYTES: u64 = 16 << 20;
 
 fn text(host: &dyn BuiltinHost, path: &str) -> Result<String, String> {
-    utf8(
-        path,
-        host.files()?.read(path, MAX_BYTES).map_err(refused(host))?,
-    )
+    utf8(path, on_files(host, |files| files.read(path, MAX_BYTES))?)
 }
 
 fn store(host: &dyn BuiltinHost, path: &str, text: &str) -> Result<(), String> {
-    host.files()?
-        .write(path, text.as_bytes())
-        .map_err(refused(host))
-        .map(|_| ())
+    on_files(host, |files| files.write(path, text.as_bytes())).map(|_| ())
 }
 
 pub(super) fn diff(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
@@ -83,15 +77,19 @@ pub(super) fn replace_all(host: &dyn BuiltinHost, args: &Args) -> Result<Value, 
 }
 
 pub(super) fn read_lines(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    let (start, end) = (
-        args.count(1, "start", usize::MAX)?,
-        args.count(2, "end", usize::MAX)?,
-    );
+    let (start, end) = range(args)?;
     Ok(json!(lines::slice(&text(host, args.text(0))?, start, end)))
 }
 
 pub(super) fn line_count(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     Ok(json!(lines::count(&text(host, args.text(0))?)))
+}
+
+fn range(args: &Args) -> Result<(usize, usize), String> {
+    Ok((
+        args.count(1, "start", usize::MAX)?,
+        args.count(2, "end", usize::MAX)?,
+    ))
 }
 
 fn change(
@@ -112,20 +110,14 @@ pub(super) fn insert_at(host: &dyn BuiltinHost, args: &Args) -> Result<Value, St
 }
 
 pub(super) fn replace_lines(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    let (start, end) = (
-        args.count(1, "start", usize::MAX)?,
-        args.count(2, "end", usize::MAX)?,
-    );
+    let (start, end) = range(args)?;
     change(host, args.text(0), |text| {
         lines::replace(text, start, end, args.text(3))
     })
 }
 
 pub(super) fn delete_lines(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    let (start, end) = (
-        args.count(1, "start", usize::MAX)?,
-        args.count(2, "end", usize::MAX)?,
-    );
+    let (start, end) = range(args)?;
     change(host, args.text(0), |text| {
         lines::replace(text, start, end, "")
     })

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_put_in_as_whole_lines() {
+    fn lines_are_inserted_as_whole_lines() {
         for (text, line, inserted, expected) in [
             ("a\nb\n", 1, "x", "x\na\nb\n"),
             ("a\nb\n", 2, "x\ny\n", "a\nx\ny\nb\n"),
@@ -178,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_inserted_and_removed_again_leaves_the_lines(text in "[ab\r\n]{0,20}", line in 1_usize..8) {
+        fn inserting_and_removing_lines_changes_nothing(text in "[ab\r\n]{0,20}", line in 1_usize..8) {
             prop_assume!(line <= count(&text) + 1);
             let with = insert(&text, line, "new").expect("in range");
             prop_assert_eq!(slice(&with, line, line), ["new"]);

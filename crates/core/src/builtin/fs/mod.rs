@@ -8,15 +8,12 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use super::{Body, Builtin, Example, Kind, Module, PLAIN, Param, Scope};
+use super::{Body, Builtin, Example, Module, PLAIN, Param, Scope};
 use crate::effect::Effects;
 
-const PATH: Param = Param::required("path", Kind::Text);
-const SOURCE_TARGET: &[Param] = &[
-    Param::required("source", Kind::Text),
-    Param::required("target", Kind::Text),
-];
-const ENCODING: Param = Param::optional("encoding", Kind::Text, "\"utf-8\"");
+const PATH: Param = Param::text("path");
+const SOURCE_TARGET: &[Param] = &[Param::text("source"), Param::text("target")];
+const ENCODING: Param = Param::text("encoding").or("\"utf-8\"");
 
 /// What the calls that only read share.
 const READING: Builtin = Builtin {
@@ -37,11 +34,7 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "read",
-            params: &[
-                PATH,
-                Param::optional("max_bytes", Kind::Int, "1048576"),
-                ENCODING,
-            ],
+            params: &[PATH, Param::int("max_bytes").or("1048576"), ENCODING],
             doc: "The text of a file; raises if it has more than `max_bytes`. `encoding` is `utf-8` (other bytes raise), \
                 `lossy` (they become `\u{fffd}`) or `base64`.",
             returns: "a string",
@@ -61,7 +54,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "write",
-            params: &[PATH, Param::required("content", Kind::Text), ENCODING],
+            params: &[PATH, Param::text("content"), ENCODING],
             doc: "Creates or replaces a file in one step, and the directories it needs. With `encoding=\"base64\"`, `content` is \
                 decoded first.",
             returns: "a dict with `path`, `bytes` and `created`",
@@ -74,7 +67,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "append",
-            params: &[PATH, Param::required("content", Kind::Text)],
+            params: &[PATH, Param::text("content")],
             doc: "Appends to a file, which is created if needed.",
             returns: "a dict with `path` and `bytes`",
             body: Body::Host(access::append),
@@ -114,7 +107,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "list",
-            params: &[Param::optional("path", Kind::Text, "\".\"")],
+            params: &[Param::text("path").or("\".\"")],
             doc: "The entries of a directory, by name.",
             returns: "a list of dicts with `name`, `kind` (`file`, `directory`, `link` or `other`) and `size`",
             body: Body::Host(access::list),
@@ -126,7 +119,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "glob",
-            params: &[Param::required("pattern", Kind::Text)],
+            params: &[Param::text("pattern")],
             doc: "The regular files whose path matches; `*` stays in one directory, `**` crosses them. Links are not followed, and \
                 `.git` is left out.",
             returns: "a list of paths, sorted",
@@ -150,7 +143,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "remove",
-            params: &[PATH, Param::optional("recursive", Kind::Bool, "false")],
+            params: &[PATH, Param::bool("recursive").or("false")],
             doc: "Removes a file or an empty directory; with `recursive`, a directory with everything in it. Links are removed, \
                 never followed.",
             body: Body::Host(access::remove),
@@ -184,10 +177,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "diff",
-            params: &[
-                Param::required("a_path", Kind::Text),
-                Param::required("b_path", Kind::Text),
-            ],
+            params: &[Param::text("a_path"), Param::text("b_path")],
             doc: "A unified diff that turns one file into the other, with three lines of context; empty when they are equal. \
                 `string.diff` compares texts.",
             returns: "a string",
@@ -200,11 +190,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "replace",
-            params: &[
-                PATH,
-                Param::required("old", Kind::Text),
-                Param::required("new", Kind::Text),
-            ],
+            params: &[PATH, Param::text("old"), Param::text("new")],
             doc: "Replaces the only occurrence of `old` in a file; raises if there is none or more than one, and says how many.",
             returns: "a dict with `path` and `line`, where the replacement starts",
             body: Body::Host(edit::replace),
@@ -222,11 +208,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "replace_all",
-            params: &[
-                PATH,
-                Param::required("old", Kind::Text),
-                Param::required("new", Kind::Text),
-            ],
+            params: &[PATH, Param::text("old"), Param::text("new")],
             doc: "Replaces every occurrence of `old` in a file.",
             returns: "how many there were",
             body: Body::Host(edit::replace_all),
@@ -238,11 +220,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "read_lines",
-            params: &[
-                PATH,
-                Param::optional("start", Kind::Int, "1"),
-                Param::optional("end", Kind::Int, "0"),
-            ],
+            params: &[PATH, Param::int("start").or("1"), Param::int("end").or("0")],
             doc: "Lines `start` to `end` of a file, counted from 1, both included, without their ends; 0 as `end` means to the last.",
             returns: "a list of strings",
             body: Body::Host(edit::read_lines),
@@ -266,11 +244,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "insert_at",
-            params: &[
-                PATH,
-                Param::required("line", Kind::Int),
-                Param::required("text", Kind::Text),
-            ],
+            params: &[PATH, Param::int("line"), Param::text("text")],
             doc: "Inserts lines before line `line`, counted from 1; one more than the last adds them at the end.",
             returns: "a dict with `path` and `lines`, how many there are now",
             body: Body::Host(edit::insert_at),
@@ -284,9 +258,9 @@ pub(super) const MODULE: Module = Module {
             name: "replace_lines",
             params: &[
                 PATH,
-                Param::required("start", Kind::Int),
-                Param::required("end", Kind::Int),
-                Param::required("text", Kind::Text),
+                Param::int("start"),
+                Param::int("end"),
+                Param::text("text"),
             ],
             doc: "Replaces lines `start` to `end`, both included, by the lines of `text`.",
             returns: "a dict with `path` and `lines`, how many there are now",
@@ -299,11 +273,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "delete_lines",
-            params: &[
-                PATH,
-                Param::required("start", Kind::Int),
-                Param::required("end", Kind::Int),
-            ],
+            params: &[PATH, Param::int("start"), Param::int("end")],
             doc: "Removes lines `start` to `end`, both included.",
             returns: "a dict with `path` and `lines`, how many there are now",
             body: Body::Host(edit::delete_lines),
@@ -322,10 +292,10 @@ pub(super) const MODULE: Module = Module {
         Builtin {
             name: "find",
             params: &[
-                Param::required("pattern", Kind::Text),
-                Param::optional("path", Kind::Text, "\"**/*\""),
-                Param::optional("regex", Kind::Bool, "false"),
-                Param::optional("max_results", Kind::Int, "100"),
+                Param::text("pattern"),
+                Param::text("path").or("\"**/*\""),
+                Param::bool("regex").or("false"),
+                Param::int("max_results").or("100"),
             ],
             doc: "Lines that contain a text, or match it as a regular expression, in the files whose path matches the glob `path`. \
                 Files that are not UTF-8 text or have more than 1 MiB are skipped, and so is `.git`. Long lines are cut.",

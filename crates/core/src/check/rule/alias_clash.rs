@@ -1,6 +1,7 @@
 //! `ALIAS_CLASH`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::check::subject::{Findings, Owner, Project};
 use crate::diagnostic::{Rule, Severity};
 use std::collections::HashMap;
@@ -12,20 +13,14 @@ pub(super) const RULE: Rule<Check> = Rule {
           also the name or alias of another tool could run either, so the tools with that alias \
           are not offered.",
     bad: &[
-        (
-            ".harness/tools/read_note.md",
-            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-        ),
+        READ_NOTE,
         (
             ".harness/tools/read_plan.md",
             "---\naliases: { openai: read_note }\nscript: |\n  def run(args):\n      return fs.read(\"plan.txt\")\n---\nReads the plan.\n",
         ),
     ],
     good: &[
-        (
-            ".harness/tools/read_note.md",
-            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-        ),
+        READ_NOTE,
         (
             ".harness/tools/read_plan.md",
             "---\naliases: { openai: readPlan }\nscript: |\n  def run(args):\n      return fs.read(\"plan.txt\")\n---\nReads the plan.\n",

@@ -53,7 +53,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let place = locate(tool, written, &["properties", &key.name], EntryPart::Value);
-        findings.add(match mended(tool, written.field, &key.name, &place) {
+        findings.add(match fixed(tool, written.field, &key.name, &place) {
             Some((place, words)) => finding.at(place).fix(words),
             None => finding.at(place),
         });
@@ -62,7 +62,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
 
 /// The fix that makes the argument required. There is none for an explicit `required: false`, which
 /// was meant.
-fn mended(tool: &Tool, field: &str, name: &str, parameter: &Place) -> Option<(Place, String)> {
+fn fixed(tool: &Tool, field: &str, name: &str, parameter: &Place) -> Option<(Place, String)> {
     let written = tool.frontmatter.get("parameters")?.get(name)?;
     if field != "parameters" || written.get("required").is_some() {
         return None;

@@ -1,5 +1,6 @@
 //! `ARTIFACT_BLOCKED`.
 
+use crate::artifact::rule::READ_NOTE;
 use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::span::Place;
 
@@ -10,13 +11,7 @@ pub(super) const RULE: Rule = Rule {
     severity: Severity::Error,
     why: "A hook on `artifact.load` is the project's policy for its own files. A tool that it \
           refuses is not offered; a hook that it refuses blocks its event.",
-    bad: &[
-        (".harness/hooks/need_review.md", GUARD),
-        (
-            ".harness/tools/read_note.md",
-            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-        ),
-    ],
+    bad: &[(".harness/hooks/need_review.md", GUARD), READ_NOTE],
     good: &[
         (".harness/hooks/need_review.md", GUARD),
         (

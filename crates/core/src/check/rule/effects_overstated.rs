@@ -2,7 +2,8 @@
 
 use super::Check;
 use crate::artifact::rule::effects_contradict::contradictions;
-use crate::check::reach::{DeclaredBounds, inferred};
+use crate::artifact::tool::DeclaredBounds;
+use crate::check::reach::inferred;
 use crate::check::subject::{Findings, ToolSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::effect::{Effects, Level};
@@ -29,7 +30,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     if contradictions(&tool.declared_effects).next().is_some() {
         return;
     }
-    let declared = DeclaredBounds::of(tool);
+    let declared = DeclaredBounds::of(&tool.declared_effects);
     let claimed = declared.exactly.unwrap_or_default() | declared.at_least;
     let done = inferred(facts).unflagged();
     // A level includes the lower ones, so only the top effect says what the author meant.

@@ -2,7 +2,8 @@
 
 use super::Check;
 use crate::artifact::rule::effects_contradict::contradictions;
-use crate::check::reach::{DeclaredBounds, reached};
+use crate::artifact::tool::DeclaredBounds;
+use crate::check::reach::reached;
 use crate::check::subject::{Findings, ToolSubject};
 use crate::diagnostic::{Rule, Severity};
 
@@ -33,7 +34,7 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     {
         return;
     }
-    let bound = DeclaredBounds::of(subject.tool).bound();
+    let bound = DeclaredBounds::of(&subject.tool.declared_effects).bound();
     for (named, builtin) in reached(facts) {
         let beyond = builtin.needs().unflagged().without(bound);
         if beyond.is_empty() {

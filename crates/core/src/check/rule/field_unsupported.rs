@@ -1,6 +1,7 @@
 //! `FIELD_UNSUPPORTED`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::check::subject::{Findings, Owner, Project};
 use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::span::Place;
@@ -15,10 +16,7 @@ pub(in crate::check) const RULE: Rule<Check> = Rule {
         ".harness/tools/read_note.md",
         "---\nasync: true\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
     )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-    )],
+    good: &[READ_NOTE],
     check: Check::Project(check),
 };
 

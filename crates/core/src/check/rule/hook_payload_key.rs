@@ -4,7 +4,7 @@ use super::Check;
 use crate::check::subject::{Findings, HookSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::hook_event::{Keys, find};
-use crate::nearest::nearest;
+use crate::nearest::{backticked, did_you_mean, nearest};
 use std::collections::HashSet;
 
 pub(super) const RULE: Rule<Check> = Rule {
@@ -41,27 +41,15 @@ fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
             if event.has_key(&key.name) || !seen.insert(key.name.as_str()) {
                 continue;
             }
-            let help = nearest(&key.name, known.iter().copied()).map_or_else(
-                || {
-                    format!(
-                        "`{}` has {}",
-                        event.name,
-                        known
-                            .iter()
-                            .map(|key| format!("`{key}`"))
-                            .collect::<Vec<_>>()
-                            .join(", ")
-                    )
-                },
-                |close| format!("did you mean `{close}`?"),
-            );
+            let keys = format!("`{}` has {}", event.name, backticked(known.split(' ')));
+            let close = nearest(&key.name, known.split(' '));
             findings.add(
                 RULE.finding(format!(
                     "the payload of `{}` never has `{}`",
                     event.name, key.name
                 ))
                 .at(script.place_of(key.position()))
-                .help(help),
+                .help(did_you_mean(close, &keys)),
             );
         }
     }

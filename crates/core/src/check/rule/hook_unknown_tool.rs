@@ -7,7 +7,7 @@ use crate::check::subject::{Findings, HookSubject};
 use crate::client;
 use crate::diagnostic::{Rule, Severity};
 use crate::hook_event::{NameMeans, find};
-use crate::nearest::nearest;
+use crate::nearest::{did_you_mean, nearest};
 use std::collections::HashSet;
 
 pub(super) const RULE: Rule<Check> = Rule {
@@ -71,14 +71,11 @@ fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
             if known {
                 continue;
             }
-            let help = close.map_or_else(
-                || format!("no {what} of this project has that name"),
-                |close| format!("did you mean `{close}`?"),
-            );
+            let otherwise = format!("no {what} of this project has that name");
             findings.add(
                 RULE.finding(format!("there is no {what} `{name}`"))
                     .at(script.place_of(compared.position()))
-                    .help(help),
+                    .help(did_you_mean(close.as_deref(), &otherwise)),
             );
         }
     }

@@ -160,7 +160,7 @@ mod tests {
     use super::comments;
 
     #[test]
-    fn a_comment_is_none_inside_a_text() {
+    fn a_comment_sign_inside_a_string_starts_no_comment() {
         let check = |text: &str, expected: &[&str]| {
             let found: Vec<&str> = comments(text)
                 .into_iter()

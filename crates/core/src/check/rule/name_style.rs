@@ -1,6 +1,7 @@
 //! `NAME_STYLE`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::artifact::tool::is_offerable;
 use crate::check::subject::{Findings, ToolSubject, tool_place};
 use crate::diagnostic::{Rule, Severity};
@@ -10,14 +11,8 @@ pub(super) const RULE: Rule<Check> = Rule {
     severity: Severity::Warning,
     why: "Models guess names in `snake_case`; one style for all tools means fewer calls to tools \
           that do not exist.",
-    bad: &[(
-        ".harness/tools/readNote.md",
-        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-    )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-    )],
+    bad: &[(".harness/tools/readNote.md", READ_NOTE.1)],
+    good: &[READ_NOTE],
     check: Check::Tool(check),
 };
 

@@ -1,6 +1,7 @@
 //! `NAME_VERB`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::artifact::tool::is_offerable;
 use crate::check::subject::{Findings, ToolSubject, tool_place};
 use crate::diagnostic::{Rule, Severity};
@@ -10,14 +11,8 @@ pub(super) const RULE: Rule<Check> = Rule {
     severity: Severity::Note,
     why: "A name that starts with a verb says what a call does; a noun leaves the model to guess \
           whether it reads, writes or deletes.",
-    bad: &[(
-        ".harness/tools/note_reader.md",
-        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-    )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-    )],
+    bad: &[(".harness/tools/note_reader.md", READ_NOTE.1)],
+    good: &[READ_NOTE],
     check: Check::Tool(check),
 };
 

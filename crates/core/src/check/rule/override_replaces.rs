@@ -1,6 +1,7 @@
 //! `OVERRIDE_REPLACES`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::check::subject::{Findings, Owner, Project, hook_place, tool_place};
 use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::span::Place;
@@ -11,20 +12,14 @@ pub(super) const RULE: Rule<Check> = Rule {
     why: "An override replaces a tool or hook that others wrote and reviewed. That is allowed, \
           but it should be easy to see.",
     bad: &[
-        (
-            ".harness/tools/read_note.md",
-            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-        ),
+        READ_NOTE,
         (
             ".harness/overrides/local.md",
             "---\ntools:\n  - name: read_note\n    description: Reads the draft.\n    script: |\n      def run(args):\n          return fs.read(\"draft.txt\")\n---\n",
         ),
     ],
     good: &[
-        (
-            ".harness/tools/read_note.md",
-            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-        ),
+        READ_NOTE,
         (
             ".harness/overrides/local.md",
             "---\ntools:\n  - name: read_draft\n    description: Reads the draft.\n    script: |\n      def run(args):\n          return fs.read(\"draft.txt\")\n---\n",

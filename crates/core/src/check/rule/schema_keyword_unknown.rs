@@ -5,7 +5,7 @@ use crate::artifact::locate::{EntryPart, locate, schemas};
 use crate::check::schema::{each_unknown_keyword, keywords, pointer};
 use crate::check::subject::{Findings, ToolSubject};
 use crate::diagnostic::{Rule, Severity};
-use crate::nearest::nearest;
+use crate::nearest::{did_you_mean, nearest};
 
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCHEMA_KEYWORD_UNKNOWN",
@@ -65,8 +65,6 @@ fn help_for(key: &str) -> String {
     if let Some((_, help)) = ELSEWHERE.iter().find(|(word, _)| *word == key) {
         return (*help).to_owned();
     }
-    nearest(key, keywords()).map_or_else(
-        || format!("remove it, or call it `x-{key}` if it is meant for others"),
-        |close| format!("did you mean `{close}`?"),
-    )
+    let otherwise = format!("remove it, or call it `x-{key}` if it is meant for others");
+    did_you_mean(nearest(key, keywords()), &otherwise)
 }

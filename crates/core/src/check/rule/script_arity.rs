@@ -1,6 +1,7 @@
 //! `SCRIPT_ARITY`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::facts::ScriptKind;
@@ -14,10 +15,7 @@ pub(super) const RULE: Rule<Check> = Rule {
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run():\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
     )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-    )],
+    good: &[READ_NOTE],
     check: Check::Script(check),
 };
 

@@ -1,6 +1,7 @@
 //! `SCRIPT_NO_RUN`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::check::subject::{Findings, ToolSubject};
 use crate::diagnostic::{Rule, Severity};
 
@@ -13,10 +14,7 @@ pub(super) const RULE: Rule<Check> = Rule {
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def main(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
     )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-    )],
+    good: &[READ_NOTE],
     check: Check::Tool(check),
 };
 

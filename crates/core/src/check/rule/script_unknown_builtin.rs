@@ -1,6 +1,7 @@
 //! `SCRIPT_UNKNOWN_BUILTIN`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::builtin::MODULES;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
@@ -16,10 +17,7 @@ pub(super) const RULE: Rule<Check> = Rule {
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run(args):\n      return fs.raed(\"note.txt\")\n---\nReads the note.\n",
     )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-    )],
+    good: &[READ_NOTE],
     check: Check::Script(check),
 };
 

@@ -1,11 +1,12 @@
 //! `SCRIPT_UNKNOWN_NAME`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::builtin::MODULES;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::facts::ScriptKind;
-use crate::nearest::nearest;
+use crate::nearest::{backticked, did_you_mean, nearest};
 
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_UNKNOWN_NAME",
@@ -16,10 +17,7 @@ pub(super) const RULE: Rule<Check> = Rule {
         ".harness/tools/read_note.md",
         "---\nscript: |\n  def run(args):\n      return read(\"note.txt\")\n---\nReads the note.\n",
     )],
-    good: &[(
-        ".harness/tools/read_note.md",
-        "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-    )],
+    good: &[READ_NOTE],
     check: Check::Script(check),
 };
 
@@ -74,16 +72,9 @@ fn help_for<'a>(name: &str, own: impl Iterator<Item = &'a str>) -> String {
         .chain(globals)
         .chain(modules.clone())
         .chain(LANGUAGE.iter().copied());
-    nearest(name, known).map_or_else(
-        || {
-            format!(
-                "define it, or use one of the built-in modules: {}",
-                modules
-                    .map(|name| format!("`{name}`"))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            )
-        },
-        |close| format!("did you mean `{close}`?"),
+    let all = backticked(modules);
+    did_you_mean(
+        nearest(name, known),
+        &format!("define it, or use one of the built-in modules: {all}"),
     )
 }

@@ -4,7 +4,7 @@ use super::MAX_LINE;
 use super::extent::Extent;
 use memchr::memmem::find;
 
-/// Bytes of a value between tags. Most of what looks like a tag is none, so that the search ends
+/// Bytes of a value between tags. Most text in angle brackets is not a tag, so the search must end
 /// soon.
 const MAX_TAGGED: usize = 4 << 10;
 

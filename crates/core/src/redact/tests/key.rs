@@ -212,7 +212,7 @@ fn a_key_is_taken_out_whatever_stands_around_its_lines() {
 }
 
 #[test]
-fn what_may_be_lines_of_a_key_is_gone_through_a_few_times() {
+fn possible_lines_of_a_key_are_searched_a_few_times() {
     let redactor = redactor(&[]);
     let first = "-----BEGIN PRIVATE KEY-----";
     for part in [
@@ -236,7 +236,7 @@ fn what_may_be_lines_of_a_key_is_gone_through_a_few_times() {
 }
 
 #[test]
-fn what_only_speaks_of_a_key_stays_whatever_stands_around_it() {
+fn prose_about_a_key_stays_whatever_surrounds_it() {
     let redactor = redactor(&[]);
     let first = "-----BEGIN PRIVATE KEY-----";
     for after in [

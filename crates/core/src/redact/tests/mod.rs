@@ -166,7 +166,7 @@ fn what_matches_without_an_end_is_kept_back_up_to_a_bound_and_then_takes_the_res
 }
 
 #[test]
-fn what_is_as_short_as_can_be_is_found_and_what_is_shorter_is_none() {
+fn the_shortest_tokens_are_found_and_shorter_ones_are_not() {
     let tail = |tail: token::Tail| match tail {
         token::Tail::Key => "PRIVATE KEY-----".to_owned(),
         other => "A1B2C3D4E5F6G7H8I9".repeat(4)[..other.least()].to_owned(),
@@ -392,7 +392,7 @@ fn of_values_that_are_another_one_each_time_the_last_are_known_and_those_in_use_
 }
 
 #[test]
-fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
+fn only_text_that_may_be_a_secret_is_held_back() {
     let redactor = redactor(&[]);
     let mut stream = redactor.stream();
     let mut out = Vec::new();
@@ -405,7 +405,7 @@ fn what_cannot_be_a_secret_goes_at_once_and_what_may_be_one_waits() {
 }
 
 #[test]
-fn what_comes_before_a_value_hides_no_more_of_it_than_its_first_letters() {
+fn text_before_a_value_hides_at_most_its_first_letters() {
     let values = SecretValues::default();
     for value in [
         "nabc\"de/f12345",
@@ -525,7 +525,7 @@ fn a_field_that_holds_a_list_is_found_over_pieces_and_lines_and_holds_no_more_ba
     }
     assert!(
         out.len() > 400_000,
-        "what nobody closes holds 64 KiB back: {}",
+        "an unclosed value holds 64 KiB back: {}",
         out.len()
     );
     // Neither a name, nor what comes before a value, nor a header ends.
@@ -570,7 +570,7 @@ proptest! {
     }
 
     #[test]
-    fn named_fields_in_pieces_go_as_those_of_the_whole_do(
+    fn named_fields_are_redacted_in_pieces_as_in_the_whole_text(
         parts in prop::collection::vec(prop_oneof![
             prop::sample::select(FIELDS).prop_map(str::to_owned),
             prop::sample::select(&["\n", "\n  ", ", ", " ", "{", "}", "[", "]", "(", "\"", "'", "<", "</b>", "user: me", "\n- x", "password", ":", " = ", "|", "\\", "\\n", "it's", "users' "][..])

@@ -100,7 +100,7 @@ fn unclosed() -> Vec<String> {
 }
 
 #[test]
-fn values_that_nobody_closes_are_gone_through_once() {
+fn unclosed_values_are_searched_once() {
     let patterns = RedactionPatterns::new(["password"]).expect("patterns");
     for head in [
         "password: [",
@@ -146,7 +146,7 @@ fn values_that_nobody_closes_are_gone_through_once() {
 }
 
 #[test]
-fn values_that_nobody_closes_are_gone_through_a_few_times_when_they_come_in_pieces() {
+fn unclosed_values_in_pieces_are_searched_a_few_times() {
     let redactor = Redactor::new(
         Arc::default(),
         RedactionPatterns::new(["password"]).expect("patterns"),
@@ -172,7 +172,7 @@ fn values_that_nobody_closes_are_gone_through_a_few_times_when_they_come_in_piec
 }
 
 #[test]
-fn what_would_take_out_everything_or_means_nothing_is_refused() {
+fn entries_that_would_redact_everything_or_mean_nothing_are_refused() {
     for entry in ["*", "", "/a*/", "/(/", "two words", "//"] {
         assert!(RedactionPatterns::new([entry]).is_err(), "{entry}");
     }

@@ -3,11 +3,11 @@
 pub(super) mod repair;
 
 use super::context::Context;
-use super::execute::help;
-use super::record::object;
+use super::outcome::help;
 use crate::call::Arguments;
 use crate::client::{Client, ClientToolCall};
 use crate::depth::let_go;
+use crate::event::EventKind;
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::schema::{CompiledSchema, Violation, escaped};
@@ -69,7 +69,7 @@ fn count(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
         Some(terms) => terms.count().map_err(|(of, most)| {
             Refusal::new(
                 Code::Limit,
-                format!("a {of} may make {most} calls, and did"),
+                format!("a {of} may make {most} calls, and this one already has"),
             )
             .help(format!("make it in the next {of}"))
         }),
@@ -81,7 +81,7 @@ fn count(ctx: &Context, tool: &RegisteredTool) -> Result<(), Refusal> {
         return Ok(());
     }
     let message = format!(
-        "`{}` may be called {most} times in a session, and was",
+        "`{}` may be called {most} times in a session, and it already was",
         tool.name()
     );
     let place = if tool.is_host() {
@@ -178,7 +178,7 @@ fn running(ctx: &Context) -> Result<(), Refusal> {
                 problem.message
             ),
         )
-        .help("a person must mend it; `harness validate` shows everything that is wrong");
+        .help("a person must fix it; `harness validate` shows everything that is wrong");
         return Err(match &problem.place {
             Some(place) => refusal.at(place.clone()),
             None => refusal,
@@ -242,7 +242,7 @@ fn not_offered(name: &str, problem: &str, place: Option<crate::span::Place>) -> 
         Code::ToolNotAdvertised,
         format!("`{name}` has an error in its file and is not offered: {problem}"),
     )
-    .help("a person must mend the file; `harness validate` shows everything that is wrong");
+    .help("a person must fix the file; `harness validate` shows everything that is wrong");
     match place {
         Some(place) => refusal.at(place),
         None => refusal,
@@ -362,8 +362,9 @@ fn parse(
         None => value,
     };
     if let (Some(tool), false) = (repaired, done.is_empty()) {
-        ctx.record("tool.repaired", || {
-            object(json!({"tool": tool.name(), "repairs": done}))
+        ctx.record(|| EventKind::ToolRepaired {
+            tool: tool.name().to_owned(),
+            repairs: done,
         });
         representable(&value)?;
     }

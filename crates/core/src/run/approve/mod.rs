@@ -1,7 +1,7 @@
 //! Approve: a person agrees where one must. It is the last stage before the body, so that exactly
 //! what was approved runs.
 
-use super::ask::{Ask, Asker, Request, nobody};
+use super::ask::{Ask, Asker, Request, answer};
 use super::before::Prepared;
 use super::context::Context;
 use crate::artifact::tool::Approval;
@@ -31,16 +31,25 @@ pub(super) async fn approve(ctx: &Context, prepared: Prepared) -> Result<Approve
     let (tool, arguments, raw, mut asks) = prepared.into_parts();
     asks.extend(asked_by(&tool));
     if !asks.is_empty() {
-        let request = Request::new(ctx, &tool, &arguments, asks);
-        // The time a person takes does not count.
-        let _waiting = ctx.pause();
-        answer(&tool, &request).await?;
+        Box::pin(ask(ctx, &tool, &arguments, asks)).await?;
     }
     Ok(Approved {
         tool,
         arguments,
         raw,
     })
+}
+
+/// Asks a person about exactly this call.
+async fn ask(
+    ctx: &Context,
+    tool: &ActiveTool,
+    arguments: &Map<String, Value>,
+    asks: Vec<Ask>,
+) -> Result<(), Refusal> {
+    let request = Request::new(ctx, tool, arguments, asks);
+    let answered = answer(ctx, Some(tool.called()), &request.asks).await;
+    answered.map_err(|refusal| of_request(refusal, tool, &request))
 }
 
 /// The question that the tool's own file asks.
@@ -54,12 +63,11 @@ fn asked_by(tool: &ActiveTool) -> Option<Ask> {
     })
 }
 
-/// The answer to a request. Approvers will be asked here once they exist.
-async fn answer(tool: &ActiveTool, request: &Request) -> Result<(), Refusal> {
-    let refusal = nobody(Some(tool.called()), &request.asks);
+/// A refusal that names what it refused, so that a later answer can be bound to it.
+fn of_request(refusal: Refusal, tool: &ActiveTool, request: &Request) -> Refusal {
     let refusal = refusal.detail("digest", request.digest.as_str());
-    Err(match &refusal.place {
+    match &refusal.place {
         Some(_) => refusal,
         None => refusal.at(tool.tool.place(tool.tool.name_span)),
-    })
+    }
 }

@@ -3,14 +3,13 @@
 use super::admit::{Admitted, forged, validate};
 use super::ask::{Ask, Asker};
 use super::context::Context;
-use super::record::object;
 use crate::effect::Effects;
 use crate::outside::tier;
 use crate::refusal::{Code, Refusal};
 use crate::rule::{self, Action, Match, Subject};
 use crate::schema::escaped;
 use crate::view::ActiveTool;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// A call that the rules allow, perhaps subject to a person's approval.
@@ -94,7 +93,7 @@ fn judge(
         ));
     }
     for found in rule::unanswered(found) {
-        record(ctx, tool.name(), tool.name(), &found);
+        ctx.record_rule(tool.name(), tool.name(), &found);
         match found.rule.action {
             Action::Deny => return Err(denied(tool.called(), &found)),
             Action::Allow => {}
@@ -113,19 +112,6 @@ fn judge(
         raw,
         asks,
     })
-}
-
-/// Records that a rule matched.
-pub(super) fn record(ctx: &Context, tool: &str, subject: &str, found: &Match<'_>) {
-    ctx.record("rule.decided", || {
-        object(json!({
-            "tool": tool,
-            "subject": subject,
-            "action": found.rule.action.word(),
-            "rule": found.rule.words,
-            "at": found.rule.place.as_ref().map(ToString::to_string),
-        }))
-    });
 }
 
 fn denied(tool: &str, found: &Match<'_>) -> Refusal {

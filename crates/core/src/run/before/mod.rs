@@ -7,14 +7,12 @@ use super::chain::payload::{merge_pre, tool_pre};
 use super::chain::{Changed, fire_emitted, fire_these, refuse_if_broken};
 use super::context::Context;
 use crate::middleware::Step;
-use crate::refusal::{Code, Refusal};
-use crate::registry::RegisteredTool;
+use crate::refusal::Refusal;
 use crate::view::ActiveHook;
 use crate::view::ActiveTool;
 use crate::view::Segment;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::time::timeout_at;
 
 /// A call that the chain let through, with all reasons so far to ask a person.
@@ -66,25 +64,18 @@ pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prep
 
 /// Runs the chain within the call's time.
 async fn judged(ctx: &Context, authorized: &Authorized) -> Judgement {
-    let judgement = match ctx
-        .call()
-        .timeout
-        .and_then(|limit| Some((limit, ctx.started().checked_add(limit)?)))
-    {
-        // The caller's timeout counts from the start of the call. A hook that it cuts off has not
-        // decided, so the call ends here.
-        Some((limit, end))
-            if ctx
-                .view()
-                .pre
-                .iter()
-                .any(|segment| matches!(segment, Segment::Hooks(_))) =>
-        {
-            Box::pin(timeout_at(end, links(ctx, authorized)))
-                .await
-                .unwrap_or_else(|_| Err(undecided(authorized.tool(), limit)))?
-        }
-        _ => links(ctx, authorized).await?,
+    let chain = &ctx.view().pre;
+    let has_hooks = || chain.iter().any(|link| matches!(link, Segment::Hooks(_)));
+    let end = ctx.ends();
+    // A hook that is cut off has not decided, so the call ends here.
+    let judgement = if has_hooks() {
+        Box::pin(timeout_at(end.at, links(ctx, authorized)))
+            .await
+            .unwrap_or_else(|_| {
+                Err(end.refusal(authorized.tool(), "got no decision from its hooks"))
+            })?
+    } else {
+        links(ctx, authorized).await?
     };
     if ctx.has_emitted() {
         Box::pin(fire_emitted(ctx)).await;
@@ -154,13 +145,4 @@ async fn judged_by(
         .await?
         .asks;
     Ok((changed, asks))
-}
-
-fn undecided(tool: &RegisteredTool, limit: Duration) -> Refusal {
-    let message = format!(
-        "the hooks of `{}` did not decide within {} ms, the limit of this call",
-        tool.called(),
-        limit.as_millis()
-    );
-    Refusal::new(Code::Timeout, message).help("give the call more time")
 }

@@ -4,6 +4,7 @@
 use crate::artifact::tool::Limits;
 use crate::builtin::Program;
 use crate::containment::Containment;
+use crate::event::EventKind;
 use crate::isolate;
 use crate::outside::{
     Command, Denial, DenialKind, DenialLayer, End, Ran, Refused, Request, Response, Text, asked,
@@ -13,10 +14,7 @@ use crate::plan::{self, Narrowing, Site};
 use crate::refusal::{Code, Refusal};
 use crate::result::Enforced;
 use crate::run::context::Context;
-use crate::run::finish::bound::room_to_keep;
-use crate::run::record::object;
 use crate::store::blob::{Preview, SessionBlobs};
-use serde_json::json;
 use std::io::Seek as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -175,7 +173,7 @@ impl SandboxedIo {
         match &artifact {
             // The result cannot list more artifacts, so only the event and the output text name
             // this one.
-            Some(artifact) if room_to_keep(&self.ctx).is_err() => self.ctx.record_stored(artifact),
+            Some(artifact) if self.ctx.room_to_store().is_err() => self.ctx.record_stored(artifact),
             Some(artifact) => self.ctx.stored(artifact, redacted),
             None => self.ctx.taken_out(redacted),
         }
@@ -206,7 +204,7 @@ impl SandboxedIo {
         judge_address(&hosts, &request.url).map_err(|refused| self.refused(refused))?;
         if self.rehearsed && !["GET", "HEAD"].contains(&request.method.as_str()) {
             return Err(format!(
-                "`{} {}` is not sent: nothing is changed while a call is only thought through",
+                "`{} {}` is not sent: a dry run changes nothing",
                 request.method, request.url
             ));
         }
@@ -339,22 +337,37 @@ impl SandboxedIo {
     }
 
     fn record(&self, denial: &Denial, program: Option<&str>) {
-        let (event, what) = match denial.kind {
-            DenialKind::Network => ("network.denied", "host"),
-            DenialKind::File => ("file.denied", "path"),
-            DenialKind::Process => ("process.killed", "limit"),
-        };
-        self.ctx.record(event, || {
-            let mut fields = object(json!({"source": self.source, "builtin": self.builtin}));
-            if let Some(program) = program {
-                fields.insert("program".into(), json!(program));
+        self.ctx.record(|| {
+            let (source, builtin) = (self.source.clone(), self.builtin.clone());
+            let program = program.map(str::to_owned);
+            let what = Some(denial.what.clone()).filter(|what| !what.is_empty());
+            let (message, layer) = (denial.why.clone(), denial.layer);
+            match denial.kind {
+                DenialKind::Network => EventKind::NetworkDenied {
+                    source,
+                    builtin,
+                    program,
+                    host: what,
+                    message,
+                    layer,
+                },
+                DenialKind::File => EventKind::FileDenied {
+                    source,
+                    builtin,
+                    program,
+                    path: what,
+                    message,
+                    layer: Some(layer),
+                },
+                DenialKind::Process => EventKind::ProcessKilled {
+                    source,
+                    builtin,
+                    program,
+                    limit: what,
+                    message,
+                    layer,
+                },
             }
-            if !denial.what.is_empty() {
-                fields.insert(what.into(), json!(denial.what));
-            }
-            fields.insert("message".into(), json!(denial.why));
-            fields.insert("layer".into(), json!(denial.layer.as_str()));
-            fields
         });
     }
 }

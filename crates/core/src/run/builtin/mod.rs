@@ -3,19 +3,13 @@
 
 pub(super) mod io;
 
-use super::ask::nobody;
-use super::authorize::record;
-use super::chain::payload::merge;
-use super::chain::{Changed, fire, fire_emitted};
 use super::context::Context;
-use super::finish::bound::room_to_keep;
-use super::record::object;
 use crate::artifact::tool::Limits;
-use crate::builtin::{self, Args, Body, Builtin, BuiltinHost, Module, Program, Scope};
+use crate::builtin::{self, Args, Body, Builtin, BuiltinHost, Program, Scope};
+use crate::event::{EventKind, LogLevel};
 use crate::isolate::{self, caught};
 use crate::outside::{Ran, Request, Response};
 use crate::plan::{self, Narrowing};
-use crate::registry::RegisteredTool;
 use crate::result::ArtifactRef;
 use crate::rule::Action;
 use crate::rule::{self, Subject};
@@ -25,24 +19,12 @@ use crate::view::ActiveHook;
 use crate::worker::Crossing;
 use crate::worker::script::Script;
 use io::{SandboxedIo, SideOutcomes};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tool_harness_sandbox::file::{FileError, Jail};
-
-/// Serves a tool's script.
-pub(super) struct ToolCrossing<'a> {
-    pub(super) ctx: &'a Context,
-    pub(super) tool: &'a RegisteredTool,
-    pub(super) script: &'a Script,
-    pub(super) deadline: Instant,
-    /// Side outcomes of its built-ins. A hook that blocks a built-in leaves its reason here too.
-    pub(super) traces: Arc<SideOutcomes>,
-    /// Held by the commands it started.
-    pub(super) alive: Option<mpsc::Sender<()>>,
-}
 
 /// Serves hooks. Their calls raise no `builtin.*` events.
 pub(super) struct HookCrossing<'a> {
@@ -51,22 +33,21 @@ pub(super) struct HookCrossing<'a> {
 }
 
 /// A built-in call that passed all checks.
-struct Admitted {
-    module: &'static Module,
-    builtin: &'static Builtin,
-    name: String,
-    args: Args,
+pub(super) struct BuiltinCall {
+    pub(super) builtin: &'static Builtin,
+    pub(super) name: String,
+    pub(super) args: Args,
 }
 
 /// Finds the built-in and checks that this script was linked with it, that this kind of script may
 /// call it, and that the arguments fit.
-fn admit(
+pub(super) fn admit(
     ctx: &Context,
     script: &Script,
     side: Scope,
     index: u32,
     args: Vec<Value>,
-) -> Result<Admitted, String> {
+) -> Result<BuiltinCall, String> {
     let (module, builtin) = builtin::at(index).ok_or("there is no such built-in")?;
     let name = builtin::full_name(module, builtin);
     if builtin.scope != Scope::Both && builtin.scope != side {
@@ -79,113 +60,15 @@ fn admit(
     }
     let found = rule::matches(&ctx.view().rules, &Subject::Builtin(&name));
     if let Some(found) = found.iter().find(|one| one.rule.action != Action::Allow) {
-        record(ctx, &ctx.call().tool, &name, found);
+        ctx.record_rule(&ctx.call().tool, &name, found);
         return Err(found.rule.denial_of(&name));
     }
     let args = builtin::verify(builtin, args).map_err(|problem| format!("{name}: {problem}"))?;
-    Ok(Admitted {
-        module,
+    Ok(BuiltinCall {
         builtin,
         name,
         args,
     })
-}
-
-impl Crossing for ToolCrossing<'_> {
-    async fn cross(&self, _link: u32, index: u32, args: Vec<Value>) -> Result<Value, String> {
-        let mut call = admit(self.ctx, self.script, Scope::Tools, index, args)?;
-        self.before(&mut call).await?;
-        let narrowing = self.tool.narrowing();
-        let by = BuiltinCaller {
-            name: self.tool.name(),
-            narrowing,
-            limits: self.tool.limits,
-            traces: &self.traces,
-            alive: self.alive.clone(),
-        };
-        let outcome = run(self.ctx, by, &call, self.deadline).await;
-        let outcome = self.after(&call, outcome).await;
-        fire_emitted(self.ctx).await;
-        outcome
-    }
-
-    async fn note(&self, _link: u32, index: u32, args: Vec<Value>) {
-        if let Ok(call) = admit(self.ctx, self.script, Scope::Tools, index, args) {
-            note(self.ctx, self.tool.name(), &call);
-            // The script does not wait for a note, so its hooks' decisions have no effect.
-            let _ = self.after(&call, Ok(Value::Null)).await;
-        }
-    }
-}
-
-impl ToolCrossing<'_> {
-    fn payload(&self, call: &Admitted) -> Map<String, Value> {
-        let args: Map<String, Value> = call
-            .builtin
-            .params
-            .iter()
-            .zip(&call.args.0)
-            .map(|(param, value)| (param.name.to_owned(), value.clone()))
-            .collect();
-        object(
-            json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call().id.as_str()}),
-        )
-    }
-
-    async fn before(&self, call: &mut Admitted) -> Result<(), String> {
-        if !self.ctx.view().has_hooks("builtin.pre") {
-            return Ok(());
-        }
-        let mut merge_args = |payload: &Map<String, Value>, returned: &Value| {
-            merge(payload, returned, &["args"]).map(Changed::To)
-        };
-        let fired = fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args)
-            .await
-            .map_err(|refusal| self.traces.refuse(refusal))?;
-        if !fired.asks.is_empty() {
-            return Err(self.traces.refuse(nobody(Some(&call.name), &fired.asks)));
-        }
-        // An argument that a hook removed gets its default. A hook that added an unknown argument
-        // or gave one the wrong type gets an error.
-        let named = fired
-            .payload
-            .get("args")
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default();
-        call.args = builtin::bind(
-            &call.name,
-            call.builtin.params,
-            Vec::new(),
-            named.into_iter().collect(),
-        )?;
-        Ok(())
-    }
-
-    async fn after(
-        &self,
-        call: &Admitted,
-        outcome: Result<Value, String>,
-    ) -> Result<Value, String> {
-        if !self.ctx.view().has_hooks("builtin.post") {
-            return outcome;
-        }
-        let mut payload = self.payload(call);
-        match &outcome {
-            Ok(value) => payload.insert("result".into(), value.clone()),
-            Err(message) => payload.insert("error".into(), json!(message)),
-        };
-        let mut merge_result = |payload: &Map<String, Value>, returned: &Value| {
-            merge(payload, returned, &["result"]).map(Changed::To)
-        };
-        let mut fired = fire(self.ctx, "builtin.post", payload, &mut merge_result)
-            .await
-            .map_err(|refusal| self.traces.refuse(refusal))?;
-        match outcome {
-            Ok(_) => Ok(fired.payload.remove("result").unwrap_or_default()),
-            Err(message) => Err(message),
-        }
-    }
 }
 
 impl Crossing for HookCrossing<'_> {
@@ -224,19 +107,19 @@ impl HookCrossing<'_> {
 }
 
 /// The script for which a built-in runs.
-struct BuiltinCaller<'a> {
-    name: &'a str,
-    narrowing: Narrowing,
-    limits: Limits,
-    traces: &'a Arc<SideOutcomes>,
-    alive: Option<mpsc::Sender<()>>,
+pub(super) struct BuiltinCaller<'a> {
+    pub(super) name: &'a str,
+    pub(super) narrowing: Narrowing,
+    pub(super) limits: Limits,
+    pub(super) traces: &'a Arc<SideOutcomes>,
+    pub(super) alive: Option<mpsc::Sender<()>>,
 }
 
 /// Runs a built-in in the harness's process.
-async fn run(
+pub(super) async fn run(
     ctx: &Context,
     by: BuiltinCaller<'_>,
-    call: &Admitted,
+    call: &BuiltinCall,
     deadline: Instant,
 ) -> Result<Value, String> {
     let body = match call.builtin.body {
@@ -293,12 +176,7 @@ async fn run(
 }
 
 /// `log` and `print`: one event each.
-fn note(ctx: &Context, source: &str, call: &Admitted) {
-    let level = if call.module.name == "log" && !call.builtin.name.is_empty() {
-        call.builtin.name
-    } else {
-        "info"
-    };
+pub(super) fn note(ctx: &Context, source: &str, call: &BuiltinCall) {
     let message = match call.args.get(0) {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts
@@ -311,7 +189,12 @@ fn note(ctx: &Context, source: &str, call: &Admitted) {
             .join(" "),
         other => other.to_string(),
     };
-    ctx.record_raised("log", || object(json!({"level": level, "message": message, "fields": call.args.get(1), "source": source})));
+    ctx.record_raised(|| EventKind::Log {
+        level: LogLevel::of(call.builtin.name),
+        message,
+        fields: call.args.get(1).clone(),
+        source: source.to_owned(),
+    });
 }
 
 /// What host built-ins may touch.
@@ -359,8 +242,9 @@ impl BuiltinHost for HostBuiltins {
     }
 
     fn progress(&self, fraction: f64, message: &str) {
-        self.reach.ctx.record_raised("tool.progress", || {
-            object(json!({"fraction": fraction, "message": message}))
+        self.reach.ctx.record_raised(|| EventKind::ToolProgress {
+            fraction,
+            message: message.to_owned(),
         });
     }
 
@@ -371,13 +255,21 @@ impl BuiltinHost for HostBuiltins {
             builtin,
             ..
         } = &self.reach;
-        ctx.record("file.denied", || {
-            object(json!({"source": source, "builtin": builtin, "message": error.to_string()}))
+        ctx.record(|| EventKind::FileDenied {
+            source: source.clone(),
+            builtin: builtin.clone(),
+            program: None,
+            path: None,
+            message: error.to_string(),
+            layer: None,
         });
     }
 
     fn keep(&self, content: &str, media_type: &str) -> Result<ArtifactRef, String> {
-        room_to_keep(&self.reach.ctx).map_err(|refusal| refusal.message.clone())?;
+        self.reach
+            .ctx
+            .room_to_store()
+            .map_err(|refusal| refusal.message.clone())?;
         let kept = self
             .reach
             .blobs()

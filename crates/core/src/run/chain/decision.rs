@@ -1,5 +1,6 @@
 //! Reads a hook's return value. A hook that returns anything but a clear decision has failed.
 
+use crate::decision::HookAction;
 use serde_json::Value;
 
 /// A hook's decision.
@@ -13,14 +14,14 @@ pub(crate) enum Decision {
 }
 
 impl Decision {
-    /// The word for it in events and reports.
-    pub(crate) fn word(&self) -> &'static str {
+    /// Its name in events and reports.
+    pub(crate) fn action(&self) -> HookAction {
         match self {
-            Self::Allow => "allow",
-            Self::Block(_) => "block",
-            Self::Modify(_) => "modify",
-            Self::Ask(_) => "ask",
-            Self::Delegate(_) => "delegate",
+            Self::Allow => HookAction::Allow,
+            Self::Block(_) => HookAction::Block,
+            Self::Modify(_) => HookAction::Modify,
+            Self::Ask(_) => HookAction::Ask,
+            Self::Delegate(_) => HookAction::Delegate,
         }
     }
 

@@ -1,6 +1,7 @@
 //! One middleware of the chain. A middleware that fails refuses the call.
 
 use super::record_decision;
+use crate::decision::HookAction;
 use crate::depth::too_deep;
 use crate::isolate::{Isolated, caught};
 use crate::middleware::{Decision, Judged, Later, Middleware, Registered, Reply, Seen, Step};
@@ -8,7 +9,7 @@ use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::run::ask::{Ask, Asker};
 use crate::run::context::Context;
-use crate::run::deadline::{Deadline, deadline};
+use crate::run::deadline::Deadline;
 use crate::tool::ToolOutput;
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -53,7 +54,7 @@ impl<'a> Link<'a> {
         answer: Later<'_, Decision>,
         until: &mut Option<Deadline>,
     ) -> Result<Option<Decision>, Refusal> {
-        let limit = *until.get_or_insert_with(|| deadline(self.ctx, self.tool));
+        let limit = *until.get_or_insert_with(|| self.ctx.deadline(self.tool));
         in_time(self.ctx, self.tool, limit, Isolated::new(answer))
             .await
             .map_err(|refusal| refusal.detail("hook", self.name()))
@@ -77,29 +78,30 @@ impl<'a> Link<'a> {
         asks: &mut Vec<Ask>,
     ) -> Result<Option<Map<String, Value>>, Refusal> {
         let (ctx, name) = (self.ctx, self.name());
-        let decided =
-            |action: &str, reason: &str| record_decision(ctx, name, "tool.pre", action, reason);
+        let decided = |action: HookAction, reason: &str| {
+            record_decision(ctx, name, "tool.pre", action, reason)
+        };
         let mut deferred = 0;
         loop {
             match decision {
                 Some(Decision::Allow | Decision::Ask(_)) if judged.is_too_deep => {
-                    decided("failed", "its arguments nest too deep");
+                    decided(HookAction::Failed, "its arguments nest too deep");
                     let message =
                         format!("middleware `{name}` gave arguments that are {}", too_deep());
                     return Err(Refusal::new(Code::ArgsMalformed, message)
-                        .help("a person must mend the host's code")
+                        .help("a person must fix the host's code")
                         .detail("hook", name));
                 }
                 Some(Decision::Allow) => {
                     if judged.changed.is_some() {
-                        decided("modify", "");
+                        decided(HookAction::Modify, "");
                     } else if ctx.is_rehearsed() {
-                        decided("allow", "");
+                        decided(HookAction::Allow, "");
                     }
                     return Ok(judged.changed);
                 }
                 Some(Decision::Ask(reason)) => {
-                    decided("ask", &reason);
+                    decided(HookAction::Ask, &reason);
                     asks.push(Ask {
                         asker: Asker::Middleware(name.to_owned()),
                         reason,
@@ -108,23 +110,23 @@ impl<'a> Link<'a> {
                     return Ok(judged.changed);
                 }
                 Some(Decision::Refuse(reason)) => {
-                    decided("block", &reason);
+                    decided(HookAction::Block, &reason);
                     let message = format!("middleware `{name}` blocked the call: {reason}");
                     return Err(Refusal::new(Code::HookBlocked, message)
                         .help("the policy is in the host's own code")
                         .detail("hook", name));
                 }
                 Some(Decision::Control(control)) => {
-                    decided("block", control.reason());
+                    decided(HookAction::Block, control.reason());
                     let message = format!("middleware `{name}`: {}", control.reason());
                     return Err(Refusal::new(Code::Interrupted, message)
                         .detail("hook", name)
                         .control(control));
                 }
                 Some(Decision::Defer(_)) if deferred == MOST_DEFERRED => {
-                    decided("failed", "it put the call off too often");
+                    decided(HookAction::Failed, "it put the call off too often");
                     let message = format!(
-                        "middleware `{name}` put the call off {MOST_DEFERRED} times, and that is as often as it may"
+                        "middleware `{name}` put the call off {MOST_DEFERRED} times, the most it may"
                     );
                     return Err(Refusal::new(Code::Limit, message)
                         .help("try again later")
@@ -132,12 +134,12 @@ impl<'a> Link<'a> {
                 }
                 Some(Decision::Defer(wait)) => {
                     deferred += 1;
-                    decided("defer", "");
-                    let limit = *until.get_or_insert_with(|| deadline(ctx, self.tool));
+                    decided(HookAction::Defer, "");
+                    let limit = *until.get_or_insert_with(|| ctx.deadline(self.tool));
                     self.defer(wait.max(SHORTEST_WAIT), limit).await?;
                 }
                 None => {
-                    decided("failed", "it panicked");
+                    decided(HookAction::Failed, "it panicked");
                     return Err(panicked(name));
                 }
             }
@@ -201,7 +203,7 @@ impl<'a> Link<'a> {
             Some(Step::Later(answer)) => match Box::pin(in_time(
                 ctx,
                 tool,
-                deadline(ctx, tool),
+                ctx.deadline(tool),
                 Isolated::new(answer),
             ))
             .await
@@ -213,13 +215,13 @@ impl<'a> Link<'a> {
             None => Some(("it panicked", panicked(name))),
         };
         if let Some((why, refusal)) = wrong {
-            record_decision(ctx, name, "tool.post", "failed", why);
+            record_decision(ctx, name, "tool.post", HookAction::Failed, why);
             (*output, *error) = (ToolOutput::default(), Some(refusal));
             return true;
         }
         let changed = reply.changed;
         if changed {
-            record_decision(ctx, name, "tool.post", "modify", "");
+            record_decision(ctx, name, "tool.post", HookAction::Modify, "");
         }
         changed
     }
@@ -250,7 +252,7 @@ pub(in crate::run) async fn in_time<T>(
         () = ctx.call().cancel.cancelled() => {
             Err(Refusal::new(Code::Cancelled, format!("`{}`: cancelled while the host's middleware was at work", tool.name())))
         }
-        () = tokio::time::sleep_until(limit.at) => Err(limit.refusal(tool, "was not let go by the host's middleware")),
+        () = tokio::time::sleep_until(limit.at) => Err(limit.refusal(tool, "timed out in the host's middleware")),
     }
 }
 
@@ -259,6 +261,6 @@ fn panicked(name: &str) -> Refusal {
         Code::HookFailed,
         format!("middleware `{name}` panicked, so nothing passes it"),
     )
-    .help("a person must mend the host's code")
+    .help("a person must fix the host's code")
     .detail("hook", name)
 }

@@ -4,10 +4,12 @@ mod decision;
 pub(super) mod middleware_step;
 pub(super) mod payload;
 
-use super::ask::{Ask, Asker, nobody};
+use super::ask::{Ask, Asker, answer};
 use super::builtin::HookCrossing;
 use super::context::Context;
 use super::record::object;
+use crate::decision::HookAction;
+use crate::event::{EventKind, LogLevel};
 use crate::hook_event;
 use crate::refusal::{Code, Refusal};
 use crate::span::{Position, Span};
@@ -86,7 +88,7 @@ pub(super) async fn fire_these(
             judged += 1;
             let decision = match verdict {
                 Verdict::Skipped => {
-                    rehearsed(ctx, hook, event, "skip");
+                    rehearsed(ctx, hook, event, HookAction::Skip);
                     continue;
                 }
                 Verdict::Allowed => Ok(Decision::Allow),
@@ -104,15 +106,15 @@ pub(super) async fn fire_these(
             };
             let outcome = match decision {
                 Ok(Decision::Allow) => {
-                    rehearsed(ctx, hook, event, "allow");
+                    rehearsed(ctx, hook, event, HookAction::Allow);
                     continue;
                 }
                 Ok(Decision::Block(reason)) => {
-                    decided(ctx, hook, event, "block", &reason);
+                    decided(ctx, hook, event, HookAction::Block, &reason);
                     return Err(blocked(hook, event, &reason));
                 }
                 Ok(Decision::Ask(reason)) => {
-                    decided(ctx, hook, event, "ask", &reason);
+                    decided(ctx, hook, event, HookAction::Ask, &reason);
                     fired.asks.push(Ask {
                         asker: Asker::Hook(hook.hook.name.clone()),
                         reason,
@@ -122,11 +124,11 @@ pub(super) async fn fire_these(
                 }
                 Ok(Decision::Modify(returned)) => match merge(&fired.payload, &returned) {
                     Ok(Changed::Nothing) => {
-                        rehearsed(ctx, hook, event, "allow");
+                        rehearsed(ctx, hook, event, HookAction::Allow);
                         Ok(())
                     }
                     Ok(Changed::To(payload)) => {
-                        decided(ctx, hook, event, "modify", "");
+                        decided(ctx, hook, event, HookAction::Modify, "");
                         fired.payload = payload;
                         fired.modified = true;
                         Ok(())
@@ -140,7 +142,7 @@ pub(super) async fn fire_these(
                 Err(failure) => Err(failure),
             };
             if let Err((problem, position)) = outcome {
-                decided(ctx, hook, event, "failed", &problem);
+                decided(ctx, hook, event, HookAction::Failed, &problem);
                 if hook.hook.blocks_on_error(gating) {
                     return Err(failed(hook, event, &problem, position));
                 }
@@ -148,7 +150,12 @@ pub(super) async fn fire_these(
                     "hook `{}` failed on `{event}` and was passed over: {problem}",
                     hook.hook.name
                 );
-                ctx.record("log", || object(json!({"level": "warn", "message": message, "fields": {}, "source": hook.hook.name})));
+                ctx.record(|| EventKind::Log {
+                    level: LogLevel::Warn,
+                    message,
+                    fields: json!({}),
+                    source: hook.hook.name.clone(),
+                });
             }
             // A decision ends this run of the worker; the remaining hooks see the changed payload.
             break;
@@ -204,7 +211,7 @@ pub(super) fn refuse_if_broken(ctx: &Context, event: &str) -> Result<(), Refusal
         broken.name, broken.problem.message
     );
     let refusal = Refusal::new(Code::HookFailed, message)
-        .help("a person must mend the hook's file; `harness validate` shows what is wrong")
+        .help("a person must fix the hook's file; `harness validate` shows what is wrong")
         .detail("hook", broken.name.as_str())
         .detail("file", &*broken.source.path);
     Err(match &broken.problem.place {
@@ -233,20 +240,29 @@ pub(super) async fn fire_emitted(ctx: &Context) {
 }
 
 /// Records a decision that changes nothing, in a dry run only.
-fn rehearsed(ctx: &Context, hook: &ActiveHook, event: &str, action: &str) {
+fn rehearsed(ctx: &Context, hook: &ActiveHook, event: &str, action: HookAction) {
     if ctx.is_rehearsed() {
         decided(ctx, hook, event, action, "");
     }
 }
 
-fn decided(ctx: &Context, hook: &ActiveHook, event: &str, action: &str, reason: &str) {
+fn decided(ctx: &Context, hook: &ActiveHook, event: &str, action: HookAction, reason: &str) {
     record_decision(ctx, &hook.hook.name, event, action, reason);
 }
 
 /// Records the decision of a hook or a middleware.
-pub(super) fn record_decision(ctx: &Context, name: &str, event: &str, action: &str, reason: &str) {
-    ctx.record("hook.decided", || {
-        object(json!({"hook": name, "event_name": event, "action": action, "reason": reason}))
+pub(super) fn record_decision(
+    ctx: &Context,
+    name: &str,
+    event: &str,
+    action: HookAction,
+    reason: &str,
+) {
+    ctx.record(|| EventKind::HookDecided {
+        hook: name.to_owned(),
+        event_name: event.to_owned(),
+        action,
+        reason: reason.to_owned(),
     });
 }
 
@@ -294,8 +310,8 @@ fn failed(hook: &ActiveHook, event: &str, problem: &str, position: Option<Positi
 /// What one hook decided about one payload, for its examples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookReport {
-    /// `allow`, `block`, `modify`, `ask`, `delegate`, `skip` or `failed`.
-    pub action: String,
+    /// What it decided.
+    pub action: HookAction,
     /// The reason it gave.
     pub reason: Option<String>,
     /// The payload it returned with `modify`.
@@ -311,26 +327,26 @@ pub(crate) async fn run_one(
 ) -> HookReport {
     let payload = filled_in(event, ctx.call(), &payload);
     let verdicts = run(ctx, event, &payload, std::slice::from_ref(hook)).await;
-    let report = |action: &str, reason: Option<String>, modified| HookReport {
-        action: action.to_owned(),
+    let report = |action, reason, modified| HookReport {
+        action,
         reason,
         modified,
     };
     match verdicts.into_iter().next() {
-        None | Some(Verdict::Skipped) => report("skip", None, None),
-        Some(Verdict::Allowed) => report("allow", None, None),
-        Some(Verdict::Failed(failure)) => report("failed", Some(failure.message), None),
+        None | Some(Verdict::Skipped) => report(HookAction::Skip, None, None),
+        Some(Verdict::Allowed) => report(HookAction::Allow, None, None),
+        Some(Verdict::Failed(failure)) => report(HookAction::Failed, Some(failure.message), None),
         Some(Verdict::Returned(returned)) => match Decision::read(&returned) {
-            Err(problem) => report("failed", Some(problem), None),
+            Err(problem) => report(HookAction::Failed, Some(problem), None),
             Ok(decision) => {
-                let word = decision.word();
+                let action = decision.action();
                 match decision {
-                    Decision::Allow => report(word, None, None),
+                    Decision::Allow => report(action, None, None),
                     Decision::Block(reason) | Decision::Ask(reason) => {
-                        report(word, Some(reason), None)
+                        report(action, Some(reason), None)
                     }
                     Decision::Modify(value) | Decision::Delegate(value) => {
-                        report(word, None, Some(value))
+                        report(action, None, Some(value))
                     }
                 }
             }
@@ -349,7 +365,7 @@ pub(crate) async fn load_artifacts(
     .await?;
     match fired.asks.as_slice() {
         [] => Ok(()),
-        asks => Err(nobody(None, asks)),
+        asks => answer(ctx, None, asks).await,
     }
 }
 
@@ -374,7 +390,7 @@ mod tests {
         for _ in 0..MAX_EMITTED {
             ctx.emit("t", "unseen", &json!({"n": 1}));
         }
-        assert!(!ctx.has_emitted(), "nobody would ever take them");
+        assert!(!ctx.has_emitted(), "no hook would ever take them");
         ctx.emit("t", "seen", &json!({"n": 2}));
         assert!(ctx.has_emitted());
         assert_eq!(

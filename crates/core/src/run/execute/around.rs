@@ -1,17 +1,17 @@
 //! The host's layers around a body.
 
-use super::repeat::attempts;
-use super::{BodyResult, Failure, fits_output};
+use super::{attempts, fits_output};
+use crate::event::EventKind;
 use crate::isolate::{Isolated, caught};
 use crate::middleware::{Around, Inside, Later, Next, Registered, Seen};
 use crate::refusal::{Code, Refusal};
 use crate::result::Enforced;
 use crate::run::chain::middleware_step::in_time;
 use crate::run::context::Context;
-use crate::run::record::object;
+use crate::run::outcome::{BodyResult, Failure};
 use crate::tool::{ToolError, ToolOutput};
 use crate::view::ActiveTool;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The remaining layers, and the body.
@@ -34,8 +34,11 @@ impl Inside for InnerLayers<'_> {
     }
 
     fn retried(&self, attempt: u32) {
-        self.ctx.record("tool.retried", || {
-            object(json!({"tool": self.tool.name(), "attempt": attempt, "wait_ms": 0}))
+        self.ctx.record(|| EventKind::ToolRetried {
+            tool: self.tool.name().to_owned(),
+            attempt,
+            code: None,
+            wait_ms: 0,
         });
     }
 }
@@ -47,9 +50,6 @@ pub(in crate::run) async fn layered(
     arguments: &mut Map<String, Value>,
 ) -> (BodyResult, Enforced) {
     let layers = &ctx.shared().host.around;
-    if layers.is_empty() {
-        return attempts(ctx, tool, arguments).await;
-    }
     let enforced = Mutex::new(Enforced::Nothing);
     let work = in_time(
         ctx,

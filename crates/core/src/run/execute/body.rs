@@ -1,15 +1,16 @@
 //! Runs a body written in Rust, inline or on its own thread. A panic or a tool that never ends
 //! affects only its own call.
 
-use super::hold::Hold;
 use super::rust_call::RustCall;
 use super::script::judged;
-use super::{BodyResult, Failure, describe, settled};
+use super::{describe, settled};
 use crate::isolate::{Isolated, caught};
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::run::context::Context;
 use crate::run::deadline::Deadline;
+use crate::run::in_flight::Hold;
+use crate::run::outcome::{BodyResult, Failure};
 use crate::tool::{Answered, AnyTool, Runs};
 use crate::view::ActiveTool;
 use serde_json::{Map, Value};

@@ -1,21 +1,20 @@
-//! Idempotency: the keys of calls, and the stored results of calls that were done.
+//! Idempotency: the keys of calls, and what is stored of calls that were done.
 
 use super::inject::inject;
 use super::script::value_of;
 use super::secret;
-use super::{BodyResult, Failure};
 use crate::artifact::tool::Inject;
 use crate::digest;
 use crate::isolate;
-use crate::refusal::{Code, Refusal};
+use crate::refusal::{Class, Refusal};
 use crate::registry::{Key, RegisteredTool};
-use crate::result::encoded_len;
 use crate::run::context::Context;
-use crate::run::deadline::deadline;
+use crate::run::in_flight::{Hold, lost};
+use crate::run::outcome::BodyResult;
 use crate::view::ActiveTool;
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The key that calls share if they are the same; `None` for a call without one.
 ///
@@ -30,7 +29,7 @@ pub(in crate::run) async fn key(
         None => Value::Null,
         Some(Key::By(names)) => by(names, arguments),
         Some(Key::Script(script)) => {
-            value_of(ctx, tool, script, arguments.clone(), deadline(ctx, tool)).await?
+            value_of(ctx, tool, script, arguments.clone(), ctx.deadline(tool)).await?
         }
     };
     inject(ctx, tool, arguments)?;
@@ -146,135 +145,58 @@ pub(in crate::run) async fn stored(
     Some(outcome)
 }
 
-/// Stands in for a result that is gone, so that the effect does not happen again.
-pub(in crate::run) fn lost(tool: &str) -> BodyResult {
-    let message = format!(
-        "`{tool}` was done by an earlier call with the same key, whose result is not there any more; it is not done again"
-    );
-    Err(Refusal::new(Code::Failed, message).into())
-}
-
-/// The outcomes of calls, by key. It lives as long as the engine, and drops the oldest first.
-#[derive(Debug, Default)]
-pub(crate) struct IdempotencyCache(Mutex<Kept>);
-
-#[derive(Debug, Default)]
-struct Kept {
-    by_key: HashMap<Arc<str>, (BodyResult, usize)>,
-    order: VecDeque<Arc<str>>,
-    bytes: usize,
-}
-
-/// The most results kept.
-const MAX_STORED: usize = 10_000;
-/// The most bytes of all results.
-const MAX_BYTES: usize = 64 << 20;
-/// The most bytes of one result, as many as a script may return. For a longer one, only the fact
-/// that it was done is kept.
-const MAX_ONE: usize = 16 << 20;
-
-impl IdempotencyCache {
-    fn get(&self, key: &str) -> Option<BodyResult> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.by_key.get(key).map(|(outcome, _)| outcome.clone())
-    }
-
-    pub(in crate::run) fn put(&self, tool: &str, key: &str, outcome: BodyResult) {
-        let outcome = if weight(&outcome) > MAX_ONE {
-            lost(tool)
-        } else {
-            outcome
+impl Hold {
+    /// Stores the body's outcome if it did its work. If layers have yet to see it, stores only that
+    /// the work was done.
+    pub(in crate::run) fn body_ended(
+        &self,
+        ctx: &Context,
+        tool: &RegisteredTool,
+        outcome: &BodyResult,
+    ) {
+        let is_done = outcome
+            .as_ref()
+            .map_or_else(|failure| failure.is_done, |_| true);
+        let Some(key) = self.key().filter(|_| is_done) else {
+            return;
         };
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key: Arc<str> = key.into();
-        let bytes = key.len() + weight(&outcome);
-        if let Some((_, before)) = kept.by_key.insert(Arc::clone(&key), (outcome, bytes)) {
-            kept.bytes -= before;
-        } else {
-            kept.order.push_back(key);
-        }
-        kept.bytes += bytes;
-        while kept.order.len() > MAX_STORED || kept.bytes > MAX_BYTES {
-            let Some(oldest) = kept.order.pop_front() else {
-                break;
-            };
-            if let Some((_, bytes)) = kept.by_key.remove(&oldest) {
-                kept.bytes -= bytes;
-            }
-        }
-    }
-}
-
-fn weight(outcome: &BodyResult) -> usize {
-    match outcome {
-        Ok(output) => output.weight(),
-        Err(Failure { error, rest, .. }) => {
-            error.message.len() + encoded_len(&error.details) + rest.weight()
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tool::ToolOutput;
-
-    #[test]
-    fn what_failures_say_and_leave_behind_is_counted_and_counted_once() {
-        const LONG: usize = 1 << 20;
-        let long = || "x".repeat(LONG);
-        let refusal = || Refusal::new(Code::Failed, "no");
-        for (outcome, what) in [
-            (Err(Refusal::new(Code::Failed, long()).into()), "words"),
-            (Err(refusal().detail("long", long()).into()), "details"),
-            (
-                Err(Failure::with(refusal(), ToolOutput::text(long()))),
-                "what is left",
-            ),
-            (Ok(Box::new(ToolOutput::value(long()))), "a value"),
-        ] {
-            let stored = IdempotencyCache::default();
-            let bytes = || stored.0.lock().expect("kept").bytes;
-            stored.put("t", "key", outcome);
-            let first = bytes();
-            assert!((LONG..LONG + 1000).contains(&first), "{what}: {first}");
-            stored.put("t", "key", lost("t"));
-            assert!(
-                bytes() < 1000,
-                "{what}: what takes its place is what counts"
-            );
-            (0..100).for_each(|index| {
-                stored.put(
-                    "t",
-                    &index.to_string(),
-                    Err(Refusal::new(Code::Failed, long()).into()),
-                )
-            });
-            assert!(
-                bytes() <= MAX_BYTES && stored.get("key").is_none() && stored.get("99").is_some(),
-                "{what}"
-            );
-        }
-    }
-
-    #[test]
-    fn stored_results_are_bounded_and_the_newest_stay_and_of_a_huge_one_that_it_was_done() {
-        let stored = IdempotencyCache::default();
-        let put = |key: &str, bytes: usize| {
-            stored.put("t", key, Ok(Box::new(ToolOutput::text("x".repeat(bytes)))))
+        self.was_done.store(true, Ordering::SeqCst);
+        let is_last = ctx.shared().host.around.is_empty();
+        let stored = match is_last {
+            true => with_stored_artifacts(ctx, outcome),
+            false => lost(tool.name()),
         };
-        for index in 0..100 {
-            put(&format!("t:{index}"), 1 << 20);
-        }
-        assert!(
-            stored.get("t:0").is_none()
-                && stored.get("t:99").is_some_and(|outcome| outcome.is_ok())
-        );
-        put("huge", MAX_ONE + 1);
-        assert!(
-            stored.get("huge").is_some_and(|outcome| outcome.is_err())
-                && stored.get("t:99").is_some()
-        );
-        assert!(stored.0.lock().expect("kept").bytes <= MAX_BYTES);
+        ctx.shared().in_flight.stored.put(tool.name(), key, stored);
     }
+
+    /// Stores what the layers made of the body's outcome. A retryable error is not stored: the
+    /// work is done, and a retry would not run it again.
+    pub(in crate::run) fn layers_ended(
+        &self,
+        ctx: &Context,
+        tool: &RegisteredTool,
+        outcome: &BodyResult,
+    ) {
+        let may_pass = outcome
+            .as_ref()
+            .is_err_and(|failure| failure.error.class == Class::Retryable);
+        let is_theirs = !ctx.shared().host.around.is_empty()
+            && self.was_done.load(Ordering::SeqCst)
+            && !may_pass;
+        if let Some(key) = self.key().filter(|_| is_theirs) {
+            let stored = with_stored_artifacts(ctx, outcome);
+            ctx.shared().in_flight.stored.put(tool.name(), key, stored);
+        }
+    }
+}
+
+/// The outcome with every artifact that the call stored.
+fn with_stored_artifacts(ctx: &Context, outcome: &BodyResult) -> BodyResult {
+    let mut outcome = outcome.clone();
+    let output = match &mut outcome {
+        Ok(output) => output,
+        Err(failure) => &mut failure.rest,
+    };
+    ctx.list_stored(&mut output.artifacts);
+    outcome
 }

@@ -2,7 +2,7 @@
 
 mod around;
 mod body;
-pub(super) mod hold;
+mod crossing;
 mod idempotency;
 mod inject;
 mod permit;
@@ -11,28 +11,26 @@ mod rust_call;
 mod script;
 mod secret;
 
-use crate::view::ActiveTool;
-pub(crate) use idempotency::IdempotencyCache;
-pub(crate) use permit::Keys;
 pub(super) use rust_call::{RustCall, refusal_of};
-pub(crate) use secret::Secrets;
 
 use super::admit::Admitted;
 use super::approve::Approved;
 use super::context::Context;
-use super::deadline::deadline;
+use super::outcome::{BodyResult, Failure};
 use crate::artifact::tool::Inject;
 use crate::client;
 use crate::content::ContentBlock;
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::result::Enforced;
-use crate::tool::{ToolError, ToolOutput as Success};
+use crate::tool::ToolOutput;
+use crate::view::ActiveTool;
 use around::layered;
 use body::run_body;
 use idempotency::{key, stored};
 use inject::inject;
-use permit::place;
+use permit::permit;
+use repeat::repeated;
 use script::run_script;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -46,56 +44,6 @@ pub(super) struct Executed {
     pub(super) outcome: BodyResult,
     pub(super) enforced: Enforced,
     _made_here: (),
-}
-
-/// The result of a body. Boxed, because every layer passes it on.
-pub(super) type BodyResult = Result<Box<Success>, Failure>;
-
-/// A body's failure, with the value it left behind.
-#[derive(Clone, Debug)]
-pub(super) struct Failure {
-    pub(super) error: Refusal,
-    pub(super) rest: Box<Success>,
-    /// Whether the body did its work and only its result is unusable.
-    pub(super) is_done: bool,
-}
-
-impl Failure {
-    pub(super) fn with(error: Refusal, rest: Success) -> Self {
-        Self {
-            rest: Box::new(rest),
-            ..error.into()
-        }
-    }
-
-    /// A failure of a body that had done its work.
-    pub(super) fn when_done(error: Refusal) -> Self {
-        Self {
-            is_done: true,
-            ..error.into()
-        }
-    }
-
-    /// The failure that a layer returned.
-    pub(super) fn of(mut error: ToolError, tool: &str) -> Self {
-        let rest = error.take_rest();
-        Self::with(error.into_refusal(tool), rest)
-    }
-
-    /// The error that layers see.
-    pub(super) fn into_error(self) -> ToolError {
-        ToolError::from(self.error).with_rest(*self.rest)
-    }
-}
-
-impl From<Refusal> for Failure {
-    fn from(error: Refusal) -> Self {
-        Self {
-            error,
-            rest: Box::default(),
-            is_done: false,
-        }
-    }
 }
 
 pub(super) async fn execute(ctx: &Context, approved: Approved) -> Executed {
@@ -116,7 +64,7 @@ pub(super) async fn execute(ctx: &Context, approved: Approved) -> Executed {
     }
 }
 
-/// Waits for a place, injects values, and runs the body, unless the call repeats one that was done.
+/// Waits for a permit, injects values, and runs the body, unless the call repeats one that was done.
 async fn carried_out(
     ctx: &Context,
     tool: &Arc<ActiveTool>,
@@ -132,11 +80,11 @@ async fn carried_out(
             Err(refusal) => return not_run(refusal),
         },
     };
-    let place = match place(ctx, tool, &arguments, key).await {
-        Ok(place) => place,
+    let permit = match permit(ctx, tool, &arguments, key).await {
+        Ok(permit) => permit,
         Err(refusal) => return not_run(refusal),
     };
-    if let Some(key) = place.key()
+    if let Some(key) = permit.key()
         && let Some(outcome) = Box::pin(stored(ctx, tool, key)).await
     {
         return (outcome, Enforced::Nothing);
@@ -156,27 +104,43 @@ async fn carried_out(
             return not_run(refusal);
         }
     }
-    let (outcome, enforced) = layered(ctx, tool, &mut arguments).await;
+    let (outcome, enforced) = match ctx.shared().host.around.is_empty() {
+        true => attempts(ctx, tool, &mut arguments).await,
+        // Boxed like slow bodies: most engines have no layers.
+        false => Box::pin(layered(ctx, tool, &mut arguments)).await,
+    };
     let outcome = halted(ctx, tool, outcome);
-    if let Some(hold) = &place.hold {
+    if let Some(hold) = &permit.hold {
         hold.layers_ended(ctx, tool, &outcome);
     }
     (outcome, enforced)
 }
 
-/// Runs the body once. It takes `arguments`.
-pub(super) async fn attempt(
+/// Runs the body once, or as often as its retry policy says.
+async fn attempts(
     ctx: &Context,
     tool: &Arc<ActiveTool>,
     arguments: &mut Map<String, Value>,
 ) -> (BodyResult, Enforced) {
-    let deadline = deadline(ctx, tool);
+    match tool.retries() {
+        None => attempt(ctx, tool, arguments).await,
+        Some(retry) => Box::pin(repeated(ctx, tool, arguments, retry)).await,
+    }
+}
+
+/// Runs the body once. It takes `arguments`.
+async fn attempt(
+    ctx: &Context,
+    tool: &Arc<ActiveTool>,
+    arguments: &mut Map<String, Value>,
+) -> (BodyResult, Enforced) {
+    let deadline = ctx.deadline(tool);
     let hold = ctx.hold();
     if hold.as_ref().is_some_and(|hold| hold.was_left()) {
         let message = describe(
             tool,
             Code::Limit,
-            "an attempt of the same call was left at work, so it is not begun again",
+            "a previous attempt of the call is still running, so it is not tried again",
         );
         return (
             Err(Refusal::new(Code::Limit, message).into()),
@@ -246,10 +210,10 @@ pub(super) fn executed_elsewhere(
     text: String,
 ) -> Executed {
     let (tool, arguments, raw) = admitted.into_parts();
-    let rest = Success {
+    let rest = ToolOutput {
         content: Some(vec![ContentBlock::Text(text)]),
         value: Some(outcome.response.clone()).filter(|value| !value.is_null()),
-        ..Success::default()
+        ..ToolOutput::default()
     };
     let outcome = match &outcome.error {
         None => Ok(Box::new(rest)),
@@ -274,21 +238,6 @@ pub(super) fn describe(tool: &RegisteredTool, code: Code, message: &str) -> Stri
         Code::Failed => format!("`{}` failed: {message}", tool.name()),
         _ => format!("`{}`: {message}", tool.name()),
     }
-}
-
-pub(super) fn help(code: Code) -> Option<&'static str> {
-    Some(match code {
-        Code::ScriptMemory => "ask for less at once, or have a person raise `limits.memory_mb`",
-        Code::ScriptSteps => "ask for less work, or have a person raise `limits.cpu_ms`",
-        Code::ScriptRecursion => "a person must rewrite the script as a loop",
-        Code::ScriptNoWorker => {
-            "the program must call `tool_harness_script::run_if_worker()` first in `main`"
-        }
-        Code::ScriptResult => {
-            "a result is at most 16 MiB of JSON, nested at most 64 deep, without functions"
-        }
-        _ => return None,
-    })
 }
 
 /// Checks a value against the tool's output schema.
@@ -317,7 +266,7 @@ pub(super) fn fits_output(tool: &RegisteredTool, value: Option<&Value>) -> Resul
         tool.name()
     );
     let refusal = Refusal::new(Code::OutputInvalid, message)
-        .help("a person must mend the tool or its `output_schema`");
+        .help("a person must fix the tool or its `output_schema`");
     Err(if errors.is_empty() {
         refusal
     } else {

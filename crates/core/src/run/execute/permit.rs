@@ -1,29 +1,28 @@
-//! Places: how many calls run at once, for the engine, for a tool, and for the values of some
+//! Permits: how many calls run at once, for the engine, for a tool, and for the values of some
 //! arguments.
 
-use super::hold::Hold;
 use crate::digest;
 use crate::effect::Effects;
 use crate::path::normalise;
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::run::context::Context;
-use crate::run::deadline::{Deadline, deadline};
-use crate::slots::{Caller, Held, NoSlot, Slots, Waits};
+use crate::run::deadline::Deadline;
+use crate::run::in_flight::Hold;
+use crate::slots::{Caller, Held, NoSlot, Slots};
 use crate::tool::Runs;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
 /// What a call holds while its body runs.
 #[derive(Default)]
-pub(in crate::run) struct Place {
+pub(in crate::run) struct Permit {
     /// What it holds exclusively, if anything.
     pub(in crate::run) hold: Option<Arc<Hold>>,
     _at_once: Vec<Held>,
 }
 
-impl Place {
+impl Permit {
     /// The call's idempotency key.
     pub(in crate::run) fn key(&self) -> Option<&str> {
         self.hold.as_ref()?.key()
@@ -31,12 +30,12 @@ impl Place {
 }
 
 /// Waits until the call may run, or until its deadline.
-pub(in crate::run) async fn place(
+pub(in crate::run) async fn permit(
     ctx: &Context,
     tool: &RegisteredTool,
     arguments: &Map<String, Value>,
     key: Option<String>,
-) -> Result<Place, Refusal> {
+) -> Result<Permit, Refusal> {
     let in_flight = &ctx.shared().in_flight;
     // A nested call uses the engine place of its outer call.
     let everywhere = in_flight.places.iter().filter(|_| !ctx.call().is_nested());
@@ -60,10 +59,10 @@ pub(in crate::run) async fn place(
     // A blocking tool always needs a hold, which records whether its thread was abandoned.
     let is_held = has_thread || !alone.is_empty();
     if !is_held && at_once.is_empty() {
-        return Ok(Place::default());
+        return Ok(Permit::default());
     }
     // One limit covers all the waits.
-    let limit = deadline(ctx, tool);
+    let limit = ctx.deadline(tool);
     let callers: Arc<[Caller]> = std::iter::once(ctx.caller())
         .chain(ctx.call().inside.iter().copied())
         .collect();
@@ -75,7 +74,7 @@ pub(in crate::run) async fn place(
         ))),
     };
     hold.iter().for_each(|hold| ctx.holds(hold));
-    Ok(Place {
+    Ok(Permit {
         hold,
         _at_once: slots(ctx, tool, &callers, at_once, limit).await?,
     })
@@ -134,7 +133,7 @@ fn no_slot(tool: &RegisteredTool, problem: NoSlot) -> Refusal {
         NoSlot::Gone => Refusal::new(Code::Internal, "the places of calls are gone"),
         NoSlot::Never => {
             let message = format!(
-                "`{}` runs as often as it may at once, and whoever could make room waits for this call",
+                "`{}` would wait for ever: every call that could make room for it waits for this one",
                 tool.name()
             );
             Refusal::new(Code::Limit, message).help("let the outer call end first")
@@ -176,62 +175,4 @@ fn keys(tool: &RegisteredTool, arguments: &Map<String, Value>, key: Option<&str>
     keys.sort_unstable();
     keys.dedup();
     keys
-}
-
-/// One place for each key that a call holds or waits for.
-#[derive(Debug, Default)]
-pub(crate) struct Keys {
-    known: Mutex<Known>,
-    /// Which calls hold and wait for keys and other places.
-    waits: Arc<Waits>,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    slots: HashMap<String, Weak<Slots>>,
-    /// The number of keys at which the unused ones are dropped.
-    full: usize,
-}
-
-/// Unused keys are dropped once there are this many, or twice as many as were in use the last time.
-const MANY: usize = 1024;
-
-impl Keys {
-    fn of(&self, key: String) -> Arc<Slots> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(slots) = known.slots.get(&key).and_then(Weak::upgrade) {
-            return slots;
-        }
-        if known.slots.len() >= known.full.max(MANY) {
-            known.slots.retain(|_, slots| slots.strong_count() > 0);
-            known.full = 2 * known.slots.len();
-        }
-        let slots = Slots::new(1);
-        known.slots.insert(key, Arc::downgrade(&slots));
-        slots
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Instant;
-
-    #[test]
-    fn keys_that_are_held_are_not_gone_through_for_each_new_one_and_the_others_are_forgotten() {
-        let keys = Keys::default();
-        let started = Instant::now();
-        let held: Vec<Arc<Slots>> = (0..60_000)
-            .map(|key| keys.of(format!("held {key}")))
-            .collect();
-        // Scanning all keys for each new one would take minutes.
-        assert!(
-            started.elapsed() < std::time::Duration::from_secs(10),
-            "{:?}",
-            started.elapsed()
-        );
-        drop(held);
-        (0..200_000).for_each(|key| drop(keys.of(format!("later {key}"))));
-        assert!(keys.known.lock().expect("keys").slots.len() <= MANY);
-    }
 }

@@ -1,33 +1,21 @@
 //! Retries of failed attempts.
 
+use super::attempt;
 use super::body::cancelled;
-use super::{BodyResult, attempt};
 use crate::artifact::tool::RetryPolicy;
+use crate::event::EventKind;
 use crate::refusal::{Class, Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::result::Enforced;
 use crate::run::context::Context;
-use crate::run::deadline::deadline;
-use crate::run::record::object;
+use crate::run::outcome::BodyResult;
 use crate::view::ActiveTool;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runs the body as often as its policy says: while it fails with a retryable error, and only if a
-/// repeat does no harm.
-pub(in crate::run) async fn attempts(
-    ctx: &Context,
-    tool: &Arc<ActiveTool>,
-    arguments: &mut Map<String, Value>,
-) -> (BodyResult, Enforced) {
-    match tool.retries() {
-        None => attempt(ctx, tool, arguments).await,
-        Some(retry) => Box::pin(repeated(ctx, tool, arguments, retry)).await,
-    }
-}
-
-async fn repeated(
+/// Runs the body while it fails with a retryable error, as often as its policy allows.
+pub(in crate::run) async fn repeated(
     ctx: &Context,
     tool: &Arc<ActiveTool>,
     arguments: &mut Map<String, Value>,
@@ -45,9 +33,9 @@ async fn repeated(
         match &outcome {
             Err(failure) if !last && may_pass(ctx, &failure.error) => {
                 match pause(ctx, tool, retry, made, &failure.error).await {
-                    Pause::Over => made += 1,
-                    Pause::TooLong => return (outcome, enforced),
-                    Pause::Cancelled => return (Err(cancelled(tool).into()), enforced),
+                    RetryWait::Over => made += 1,
+                    RetryWait::TooLong => return (outcome, enforced),
+                    RetryWait::Cancelled => return (Err(cancelled(tool).into()), enforced),
                 }
             }
             _ => return (outcome, enforced),
@@ -64,7 +52,7 @@ fn may_pass(ctx: &Context, error: &Refusal) -> bool {
 }
 
 /// The outcome of the wait before the next attempt.
-enum Pause {
+enum RetryWait {
     Over,
     /// The call has no time for another attempt.
     TooLong,
@@ -77,25 +65,23 @@ async fn pause(
     retry: RetryPolicy,
     made: u32,
     error: &Refusal,
-) -> Pause {
+) -> RetryWait {
     let wait = jittered(retry.backoff(made));
-    let end = deadline(ctx, tool).at;
+    let end = ctx.deadline(tool).at;
     if tokio::time::Instant::now() + wait >= end {
-        return Pause::TooLong;
+        return RetryWait::TooLong;
     }
-    ctx.record("tool.retried", || {
-        object(json!({
-            "tool": tool.name(),
-            "attempt": made + 1,
-            "code": error.code.text(),
-            "wait_ms": u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-        }))
+    ctx.record(|| EventKind::ToolRetried {
+        tool: tool.name().to_owned(),
+        attempt: made + 1,
+        code: Some(error.code),
+        wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
     });
     tokio::select! {
         biased;
-        () = ctx.call().cancel.cancelled() => Pause::Cancelled,
-        () = tokio::time::sleep(wait), if !wait.is_zero() => Pause::Over,
-        () = std::future::ready(()), if wait.is_zero() => Pause::Over,
+        () = ctx.call().cancel.cancelled() => RetryWait::Cancelled,
+        () = tokio::time::sleep(wait), if !wait.is_zero() => RetryWait::Over,
+        () = std::future::ready(()), if wait.is_zero() => RetryWait::Over,
     }
 }
 

@@ -1,16 +1,17 @@
 //! Runs a script in a worker, and reads its result.
 
-use super::{BodyResult, Failure, describe, help};
+use super::crossing::ToolCrossing;
+use super::describe;
 use crate::content::ContentBlock;
 use crate::content::joined;
 use crate::effect::Effects;
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::result::Enforced;
-use crate::run::builtin::ToolCrossing;
 use crate::run::builtin::io::{Settling, SideOutcomes};
 use crate::run::context::Context;
 use crate::run::deadline::Deadline;
+use crate::run::outcome::{BodyResult, Failure, help};
 use crate::tool::ToolOutput as Success;
 use crate::worker::protocol::Outcome;
 use crate::worker::script::Script;

@@ -1,56 +1,21 @@
-//! Secrets for tools: read on demand, and redacted from all output from then on.
+//! Injects secrets. They are read on demand, and redacted from all output from then on.
 
-use crate::artifact::LayerFile;
 use crate::artifact::root::SecretSource;
 use crate::artifact::tool::Inject;
 use crate::containment::Containment;
 use crate::outside::{Command, End, asked};
-use crate::plan::{self, Narrowing, Surroundings};
-use crate::redact::SecretValues;
+use crate::plan::{self, Narrowing};
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::run::context::Context;
+use crate::run::secrets::{Secrets, line, read};
 use crate::run::shared::Shared;
 use crate::span::Spanned;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
-use std::io::Read as _;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// The most bytes of a secret. Redacting a longer one from results would cost too much.
-const MOST_BYTES: u64 = 64 << 10;
 /// How long a command that prints a secret may take.
 const LONGEST: Duration = Duration::from_secs(10);
-
-/// Whether tools get real secrets.
-#[derive(Clone, Debug)]
-pub(crate) enum Secrets {
-    /// They do. The host supplied these; the layers say where to read the others.
-    Real(Arc<HashMap<String, String>>),
-    /// Examples get placeholders: they run anywhere, and put no secret at risk.
-    StandIns,
-}
-
-impl Secrets {
-    /// Learns the values that can be read without running a command, so that they are redacted even
-    /// if no tool received them.
-    pub(crate) fn learn(
-        &self,
-        values: &SecretValues,
-        layers: &[LayerFile],
-        surroundings: &Surroundings,
-    ) {
-        let Self::Real(given) = self else { return };
-        let declared = layers.iter().flat_map(|layer| &layer.root.secrets);
-        let read = declared.filter_map(|(_, from)| read(&from.value, surroundings)?.ok());
-        for value in given.values().cloned().chain(read) {
-            // A value that is too short is refused when a tool asks for it.
-            let _ = values.learn(value.as_bytes());
-        }
-    }
-}
 
 /// Injects the secrets that a tool asks for.
 pub(in crate::run) async fn inject(
@@ -72,7 +37,7 @@ pub(in crate::run) async fn inject(
                 |value| match ctx.shared().values.learn_fresh(value.as_bytes()) {
                     Ok(()) => Ok(value),
                     Err(_) => Err(
-                        "it is shorter than 4 bytes, and could not be told from other text"
+                        "it is shorter than 4 bytes, too short to recognise in other text"
                             .to_owned(),
                     ),
                 },
@@ -88,7 +53,7 @@ fn missing(tool: &RegisteredTool, name: &str, why: &str, at: &Spanned<Inject>) -
     Refusal::new(
         Code::SecretMissing,
         format!(
-            "`{}` needs the secret `{name}`, which cannot be had: {why}",
+            "`{}` needs the secret `{name}`, which cannot be read: {why}",
             tool.name()
         ),
     )
@@ -118,37 +83,6 @@ async fn declared(ctx: &Context, name: &str) -> Result<String, String> {
     match read(&from.value, &ctx.shared().surroundings) {
         Some(value) => value,
         None => printed(ctx, &from.value).await,
-    }
-}
-
-/// Reads the secret from a variable or a file; `None` for a command.
-fn read(from: &SecretSource, surroundings: &Surroundings) -> Option<Result<String, String>> {
-    match from {
-        SecretSource::Variable(name) => Some(
-            surroundings
-                .variable(name)
-                .ok_or_else(|| format!("the variable `{name}` is not set")),
-        ),
-        SecretSource::File(path) => Some(file(path, surroundings)),
-        SecretSource::Command(_) => None,
-    }
-}
-
-fn file(path: &str, surroundings: &Surroundings) -> Result<String, String> {
-    let place = match (path.strip_prefix("~/"), &surroundings.home) {
-        (Some(rest), Some(home)) => home.join(rest),
-        (Some(_), None) => return Err(format!("`{path}` is in a home, and there is none")),
-        (None, _) => PathBuf::from(path),
-    };
-    let mut text = String::new();
-    let read = std::fs::File::open(place)
-        .and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
-    match read {
-        Err(problem) => Err(format!("`{path}` cannot be read: {}", problem.kind())),
-        Ok(bytes) if bytes as u64 > MOST_BYTES => {
-            Err(format!("`{path}` has more than {MOST_BYTES} bytes"))
-        }
-        Ok(_) => Ok(line(&text)),
     }
 }
 
@@ -190,16 +124,11 @@ async fn printed(ctx: &Context, from: &SecretSource) -> Result<String, String> {
     let ran = ran.map_err(|refused| format!("`{program}` did not run: {}", refused.message()))?;
     match ran.end {
         End::Exited(0) if !ran.stdout.truncated => Ok(line(&ran.stdout.text)),
-        End::Exited(0) => Err(format!("`{program}` printed more than a secret has")),
+        End::Exited(0) => Err(format!("`{program}` printed more than a secret may have")),
         End::Exited(code) => Err(format!("`{program}` ended with {code}")),
         _ => Err(format!(
             "`{program}` did not end by itself within {} s",
             LONGEST.as_secs()
         )),
     }
-}
-
-/// The text without trailing line ends, which editors and programs add.
-fn line(text: &str) -> String {
-    text.trim_end_matches(['\n', '\r']).to_owned()
 }

@@ -3,15 +3,15 @@
 
 use crate::content::{ContentBlock, Link, Media, Resource, ResourceBody};
 use crate::control::Control;
+use crate::event::EventKind;
 use crate::isolate;
-use crate::refusal::{Class, Code, Refusal};
-use crate::result::{ArtifactRef, MOST_LISTED, ToolResult, encoded_len};
+use crate::result::{ArtifactRef, ToolResult, encoded_len};
 use crate::run::context::Context;
-use crate::run::record::object;
+use crate::run::cut::{Handle, MOST_FIELD, cut, mark};
 use crate::store::blob::BlobError;
 use crate::tool::READER;
 use serde_json::{Map, Value, json};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// The size of a result.
 pub(in crate::run) struct Size {
@@ -23,39 +23,11 @@ pub(in crate::run) struct Size {
     pub(in crate::run) is_own_text: bool,
 }
 
-/// A stored artifact, and the tool that reads it, if there is one.
-#[derive(Clone, Copy)]
-pub(in crate::run) struct Handle<'a> {
-    artifact: &'a ArtifactRef,
-    reader: Option<&'static str>,
-}
-
 /// What each block after the first counts besides its text, so that many empty blocks are bounded
 /// too.
 const BLOCK: usize = 16;
 /// The most bytes of images, audio and other media in a result.
 const MOST_MEDIA: usize = 16 << 20;
-/// The most bytes of each field for programs, such as the metadata.
-const MOST_ABOUT: usize = 64 << 10;
-
-/// Refuses to store more artifacts than the result may list.
-pub(in crate::run) fn room_to_keep(ctx: &Context) -> Result<(), Refusal> {
-    if ctx
-        .0
-        .kept
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .len()
-        < MOST_LISTED
-    {
-        return Ok(());
-    }
-    let message = format!("a call may keep {MOST_LISTED} artifacts, and has");
-    Err(Refusal::new(Code::Limit, message)
-        .class(Class::Repairable)
-        .help("keep more in one, or make another call"))
-}
-
 /// Stores what is too long, and leaves its head, its tail and a handle.
 pub(in crate::run) async fn bound(ctx: &Context, result: &mut ToolResult, size: Size) {
     if result
@@ -207,10 +179,7 @@ async fn bound_media(ctx: &Context, result: &mut ToolResult) {
                     Some(kept) => ContentBlock::Link(Link {
                         uri: format!("artifact:///{}", kept.id),
                         name: kept.id,
-                        description: Some(format!(
-                            "{} bytes, too long to be brought along",
-                            kept.bytes
-                        )),
+                        description: Some(format!("{} bytes, too long to include", kept.bytes)),
                         media_type: Some(kept.media_type),
                     }),
                     None => ContentBlock::text("[something too long was left out]"),
@@ -224,8 +193,8 @@ async fn bound_media(ctx: &Context, result: &mut ToolResult) {
 fn says_much(result: &ToolResult) -> bool {
     let about = [&result.metadata, &result.provider];
     let details = result.error.as_ref().map(|error| &error.details);
-    let long = |map: &Map<String, Value>| !map.is_empty() && encoded_len(map) > MOST_ABOUT;
-    !result.refs.is_empty() && encoded_len(&result.refs) > MOST_ABOUT
+    let long = |map: &Map<String, Value>| !map.is_empty() && encoded_len(map) > MOST_FIELD;
+    !result.refs.is_empty() && encoded_len(&result.refs) > MOST_FIELD
         || about.into_iter().chain(details).any(long)
 }
 
@@ -241,7 +210,7 @@ async fn bound_about(ctx: &Context, result: &mut ToolResult) {
             (_, None) => continue,
         };
         let bytes = encoded_len(&value);
-        let value = if bytes <= MOST_ABOUT {
+        let value = if bytes <= MOST_FIELD {
             value
         } else {
             let (kept, _) = keep(
@@ -270,22 +239,6 @@ async fn bound_about(ctx: &Context, result: &mut ToolResult) {
     result
         .metadata
         .extend(redacted.map(|count| ("redacted".to_owned(), count)));
-}
-
-/// Shortens each field of an event. Nothing is stored, because an event is never the only copy.
-pub(in crate::run) fn short(fields: &mut Map<String, Value>) {
-    for value in fields.values_mut() {
-        match value {
-            Value::String(text) => drop(cut(text, MOST_ABOUT, None)),
-            Value::Array(_) | Value::Object(_) => {
-                let bytes = encoded_len(value);
-                if bytes > MOST_ABOUT {
-                    *value = json!({"left_out": {"bytes": bytes}});
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 /// Bytes that a model reads.
@@ -348,11 +301,7 @@ where
         }
         Err(problem) => {
             let message = format!("the whole of a long result is lost: {problem}");
-            ctx.record("log", || {
-                object(
-                    json!({"level": "warn", "message": message, "fields": {}, "source": "harness"}),
-                )
-            });
+            ctx.record(|| EventKind::warning(message, json!({})));
             None
         }
     };
@@ -410,95 +359,8 @@ fn cut_error(result: &mut ToolResult, most: usize) {
         }
         if !error.details.is_empty() {
             let bytes = encoded_len(&error.details);
-            if bytes > MOST_ABOUT {
+            if bytes > MOST_FIELD {
                 error.details = Map::from_iter([("left_out".to_owned(), json!({"bytes": bytes}))]);
-            }
-        }
-    }
-}
-
-fn mark(gone: usize, handle: Option<&Handle<'_>>) -> String {
-    match handle {
-        None => format!("\n[… {gone} bytes left out …]\n"),
-        Some(Handle {
-            artifact,
-            reader: None,
-        }) => format!(
-            "\n[… {gone} bytes left out; all of it is kept as {} …]\n",
-            artifact.id
-        ),
-        Some(Handle {
-            artifact,
-            reader: Some(reader),
-        }) => {
-            format!(
-                "\n[… {gone} bytes left out; `{reader}` shows any part of it: id {}, {} bytes …]\n",
-                artifact.id, artifact.bytes
-            )
-        }
-    }
-}
-
-/// Cuts out the middle, so that the rest and the mark of the cut fit the bound; returns how many
-/// bytes it removed.
-fn cut(text: &mut String, most: usize, handle: Option<&Handle<'_>>) -> usize {
-    if text.len() <= most {
-        return 0;
-    }
-    // A cut never has more digits than the whole, so its mark is never longer. The mark must leave
-    // room for text; if even the shortest does not, only the metadata report the cut.
-    let longest = |handle: Option<&Handle<'_>>| mark(text.len(), handle).len();
-    let handle = handle.filter(|handle| 2 * longest(Some(handle)) <= most);
-    let room = most.checked_sub(longest(handle));
-    let half = room.unwrap_or(most) / 2;
-    let head = text.floor_char_boundary(half);
-    let tail = text.ceil_char_boundary(text.len() - half);
-    let gone = tail - head;
-    let mark = room.map(|_| mark(gone, handle)).unwrap_or_default();
-    // A new string, because the old one would keep its large allocation.
-    *text = [&text[..head], &mark, &text[tail..]].concat();
-    gone
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_text_keeps_its_head_and_tail_on_character_boundaries() {
-        let mut text = "é".repeat(100);
-        let gone = cut(&mut text, 51, None);
-        assert!(text.starts_with("éé") && text.ends_with("éé"));
-        assert!(text.contains(&format!("[… {gone} bytes left out …]")));
-        let mut short = "abc".to_owned();
-        assert_eq!((cut(&mut short, 3, None), short.as_str()), (0, "abc"));
-    }
-
-    #[test]
-    fn what_stays_of_a_long_text_is_within_the_bound_with_the_mark_of_the_cut() {
-        for whole in ["é".repeat(600), "a".repeat(1200), "€a".repeat(300)] {
-            let artifact = ArtifactRef {
-                id: "art_1".into(),
-                media_type: "text/plain".into(),
-                bytes: 9,
-                digest: String::new(),
-            };
-            let named = Handle {
-                artifact: &artifact,
-                reader: Some("read_artifact"),
-            };
-            for (most, handle) in (0..1200).flat_map(|most| [(most, None), (most, Some(&named))]) {
-                let mut text = whole.clone();
-                let gone = cut(&mut text, most, handle);
-                assert!(text.len() <= most, "{most}: {} bytes", text.len());
-                let marks = [Some(mark(gone, handle)), Some(mark(gone, None))];
-                let kept = text.len()
-                    - marks
-                        .iter()
-                        .flatten()
-                        .find(|mark| text.contains(*mark))
-                        .map_or(0, String::len);
-                assert_eq!(kept + gone, whole.len(), "{most}");
             }
         }
     }

@@ -6,6 +6,7 @@ pub(super) mod bound;
 mod redact;
 
 use super::context::Context;
+use super::cut::MOST_NAME;
 use super::execute::Executed;
 use crate::content::ContentBlock;
 use crate::refusal::Refusal;
@@ -75,9 +76,6 @@ pub(super) async fn finish(ctx: &Context, executed: Executed) -> Finished {
     result.elapsed = ctx.started().elapsed();
     Finished { result, hooks }
 }
-
-/// The most bytes of a name that a caller or a script chose: of an unknown tool, or of an event.
-pub(super) const MOST_NAME: usize = 256;
 
 /// The result of a call that never reached its body.
 pub(super) fn refuse(ctx: &Context, mut refusal: Refusal) -> Box<ToolResult> {

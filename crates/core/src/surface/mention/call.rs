@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::word::{is_word, may_be_a_tool, name_end, without_namespace};
-use super::{DeclaredNames, Name, Uses};
+use super::{DeclaredNames, NameUse, Uses};
 use crate::span::Span;
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ struct Bracket {
     /// Braces that are open inside.
     depth: u32,
     /// The names of arguments in it, where the tool has several for one.
-    given: Vec<Name>,
+    given: Vec<NameUse>,
 }
 
 /// Finds calls. An open bracket ends with its paragraph, so that a stray one swallows nothing.
@@ -220,7 +220,7 @@ impl<'a, 'n> Calls<'a, 'n> {
             .ends_with(['(', ','])
             && next.starts_with([',', ')']);
         if assigned || alone {
-            given.push(Name::plain(span));
+            given.push(NameUse::plain(span));
         }
     }
 

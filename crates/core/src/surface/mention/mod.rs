@@ -33,7 +33,7 @@ impl<'n> DeclaredNames<'n> {
     }
 
     /// Adds an alias of an argument.
-    pub fn add_alias(&mut self, tool: usize, alias: &'n str, canonical: &'n str) {
+    pub(crate) fn add_alias(&mut self, tool: usize, alias: &'n str, canonical: &'n str) {
         let aliases = self.aliases.entry(tool).or_default();
         aliases.insert(alias, canonical);
         aliases.entry(canonical).or_insert(canonical);
@@ -80,11 +80,20 @@ pub struct NameUse {
     pub span: Span,
     /// The name, if it is written with escapes.
     pub decoded: Option<Box<str>>,
-    /// The marker that covers its line.
+    /// The marker that covers its line; known once the whole text is read.
     pub marker: Option<usize>,
 }
 
 impl NameUse {
+    /// A name without escapes.
+    fn plain(span: Span) -> Self {
+        Self {
+            span,
+            decoded: None,
+            marker: None,
+        }
+    }
+
     /// The name.
     #[must_use]
     pub fn name<'s>(&'s self, text: &'s str) -> &'s str {
@@ -118,89 +127,58 @@ pub fn scan(text: &str, names: &DeclaredNames<'_>, fences: Fences) -> ScannedTex
     }
     let mut uses = calls.finish();
     uses.join(objects.finish());
-    let place = |Name { span, decoded }: Name| {
+    let of_aliases = uses.aliases.iter_mut().map(|alias| &mut alias.used);
+    for name in uses.references.iter_mut().chain(of_aliases) {
         let index = lines
             .lines
-            .partition_point(|line| line.span.end < span.start);
-        NameUse {
-            span,
-            decoded,
-            marker: lines.lines.get(index).and_then(|line| line.marker),
-        }
-    };
-    let alias = |Alias { tool, name, twice }: Alias| AliasUse {
-        tool,
-        used: place(name),
-        twice,
-    };
+            .partition_point(|line| line.span.end < name.span.start);
+        name.marker = lines.lines.get(index).and_then(|line| line.marker);
+    }
     ScannedText {
-        references: uses.references.into_iter().map(place).collect(),
-        aliases: uses.aliases.into_iter().map(alias).collect(),
+        references: uses.references,
+        aliases: uses.aliases,
         markers: lines.markers,
         odd_markers: lines.odd_markers,
         unclosed_fence: lines.unclosed_fence,
     }
 }
 
-/// A name as written in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Name {
-    span: Span,
-    decoded: Option<Box<str>>,
-}
-
-impl Name {
-    fn plain(span: Span) -> Self {
-        Self {
-            span,
-            decoded: None,
-        }
-    }
-
-    fn words<'s>(&'s self, text: &'s str) -> &'s str {
-        self.decoded
-            .as_deref()
-            .unwrap_or(&text[self.span.start..self.span.end])
-    }
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Alias {
-    tool: usize,
-    name: Name,
-    twice: bool,
-}
-
 /// Collects what the passes find.
 #[derive(Debug, Default)]
 struct Uses {
-    references: Vec<Name>,
-    aliases: Vec<Alias>,
+    references: Vec<NameUse>,
+    aliases: Vec<AliasUse>,
 }
 
 impl Uses {
     fn reference(&mut self, span: Span) {
-        self.references.push(Name::plain(span));
+        self.references.push(NameUse::plain(span));
     }
 
     /// Records the aliases among the arguments of a call.
-    fn arguments(&mut self, text: &str, names: &DeclaredNames<'_>, tool: usize, given: Vec<Name>) {
-        let known: Vec<(Name, &str)> = given
+    fn arguments(
+        &mut self,
+        text: &str,
+        names: &DeclaredNames<'_>,
+        tool: usize,
+        given: Vec<NameUse>,
+    ) {
+        let known: Vec<(NameUse, &str)> = given
             .into_iter()
-            .filter_map(|name| {
-                let canonical = names.canonical(tool, name.words(text))?;
-                Some((name, canonical))
+            .filter_map(|used| {
+                let canonical = names.canonical(tool, used.name(text))?;
+                Some((used, canonical))
             })
             .collect();
         let mut counts: HashMap<&str, usize> = HashMap::new();
         known
             .iter()
             .for_each(|(_, canonical)| *counts.entry(canonical).or_default() += 1);
-        for (name, canonical) in known {
-            if name.words(text) != canonical {
-                self.aliases.push(Alias {
+        for (used, canonical) in known {
+            if used.name(text) != canonical {
+                self.aliases.push(AliasUse {
                     tool,
-                    name,
+                    used,
                     twice: counts.get(canonical).is_some_and(|count| *count > 1),
                 });
             }
@@ -216,8 +194,8 @@ impl Uses {
         self.references.dedup_by_key(|name| name.span.start);
         // The pass that saw more of the call is right.
         self.aliases
-            .sort_by_key(|alias| (alias.name.span.start, alias.tool, !alias.twice));
+            .sort_by_key(|alias| (alias.used.span.start, alias.tool, !alias.twice));
         self.aliases
-            .dedup_by_key(|alias| (alias.name.span.start, alias.tool));
+            .dedup_by_key(|alias| (alias.used.span.start, alias.tool));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::word::{is_word, name_end};
-use super::{DeclaredNames, Name, Uses};
+use super::{DeclaredNames, NameUse, Uses};
 use crate::span::Span;
 
 /// What a key means to a tool call.
@@ -30,20 +30,21 @@ impl Key {
 }
 
 /// An object that is still open.
+#[derive(Default)]
 struct Object {
     /// The key of the object around it that it is the value of.
     under: Option<Key>,
     /// The last key, whose value comes next.
     key: Option<Key>,
-    name: Option<Name>,
+    name: Option<NameUse>,
     /// Whether it says itself that it is a call.
     is_call: bool,
     has_arguments: bool,
     /// Definitions of tools have one, calls do not.
     has_description: bool,
-    keys: Vec<Name>,
+    keys: Vec<NameUse>,
     /// The keys of its arguments.
-    given: Vec<Name>,
+    given: Vec<NameUse>,
 }
 
 /// A tag that opens a call.
@@ -160,16 +161,10 @@ impl<'a, 'n> Objects<'a, 'n> {
             '{' => {
                 let under = self.open.last_mut().and_then(|around| around.key.take());
                 let is_call = std::mem::take(&mut self.tagged) || under == Some(Key::Function);
-                let (keys, given) = (Vec::new(), Vec::new());
                 self.open.push(Object {
                     under,
-                    key: None,
-                    name: None,
                     is_call,
-                    has_arguments: false,
-                    has_description: false,
-                    keys,
-                    given,
+                    ..Object::default()
                 });
             }
             '}' => {
@@ -207,8 +202,11 @@ impl<'a, 'n> Objects<'a, 'n> {
         } else {
             None
         };
-        let name = Name { span, decoded };
-        let words = name.words(self.text);
+        let name = NameUse {
+            decoded,
+            ..NameUse::plain(span)
+        };
+        let words = name.name(self.text);
         let Some(object) = self.open.last_mut() else {
             return after;
         };
@@ -231,31 +229,23 @@ impl<'a, 'n> Objects<'a, 'n> {
     }
 
     fn close(&mut self, object: Object) {
-        let Object {
-            under,
-            name,
-            is_call,
-            has_arguments,
-            has_description,
-            keys,
-            given,
-            ..
-        } = object;
-        if under == Some(Key::Arguments)
+        if object.under == Some(Key::Arguments)
             && let Some(around) = self.open.last_mut()
         {
-            around.given = keys;
+            around.given = object.keys;
         }
-        let Some(name) = name.filter(|_| is_call || (has_arguments && !has_description)) else {
+        let is_call = object.is_call || (object.has_arguments && !object.has_description);
+        let Some(name) = object.name.filter(|_| is_call) else {
             return;
         };
-        let named = name.words(self.text);
+        let named = name.name(self.text);
         // Text that is not shaped like a name is a placeholder, such as `<function-name>`.
         if name_end(named, 0, named.len()) != Some(named.len()) {
             return;
         }
         if let Some(tool) = self.names.find(named) {
-            self.uses.arguments(self.text, self.names, tool, given);
+            self.uses
+                .arguments(self.text, self.names, tool, object.given);
         }
         self.uses.references.push(name);
     }

@@ -193,7 +193,7 @@ fn fenced_code_counts_only_when_asked_for() {
 }
 
 #[test]
-fn what_a_marker_covers_is_known() {
+fn a_marker_covers_its_line_the_next_one_or_a_block() {
     check(
         "<!-- harness: ignore-next-line -->\ndelete_file(x)\ndelete_file(y)",
         &["delete_file"],
@@ -317,7 +317,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_hidden_in_a_fence_is_never_seen(inside in "[a-z_(){}\"' \n]{0,60}") {
+    fn names_in_a_fence_are_never_seen(inside in "[a-z_(){}\"' \n]{0,60}") {
         let text = format!("````\n{inside}\n````\n");
         prop_assert!(scan(&text, &names(), Fences::Skip).references.is_empty());
     }

@@ -37,33 +37,9 @@ pub(super) fn without_namespace(name: &str) -> Option<&str> {
 
 /// Placeholder names in prompts, and functions of languages that prompts often show. Only consulted
 /// for names that no tool has.
-const NO_TOOLS: &[&str] = &[
-    "console",
-    "dict",
-    "each",
-    "float",
-    "function_name",
-    "int",
-    "len",
-    "list",
-    "main",
-    "map",
-    "name",
-    "open",
-    "print",
-    "printf",
-    "println",
-    "range",
-    "set",
-    "str",
-    "sum",
-    "super",
-    "tool_name",
-    "tuple",
-    "type",
-    "your_tool",
-    "zip",
-];
+const NO_TOOLS: &str = "\
+    console dict each float function_name int len list main map name open print printf \
+    println range set str sum super tool_name tuple type your_tool zip";
 
 /// Whether an undeclared name may be a tool's. A single letter never is: `f(x)` and `O(n)` are
 /// mathematics.
@@ -71,7 +47,7 @@ pub(super) fn may_be_a_tool(name: &str) -> bool {
     name.chars().nth(1).is_some()
         && !name.contains(['.', ':'])
         && !name.starts_with('_')
-        && !NO_TOOLS.contains(&name)
+        && !NO_TOOLS.split(' ').any(|word| word == name)
         && name.chars().any(char::is_alphabetic)
 }
 

@@ -2,40 +2,22 @@
 
 use super::{Reader, UnknownKey};
 use crate::artifact::node::{Kind, Node};
-use crate::artifact::tool::Annotations;
+use crate::artifact::tool::{Annotations, HINTS};
 use crate::effect::Level;
+use crate::nearest::backticked;
 use serde_json::{Map, Value};
 
-const HINTS: [&str; 4] = [
-    "readOnlyHint",
-    "destructiveHint",
-    "idempotentHint",
-    "openWorldHint",
-];
-
 /// What seed 004 and MCP write.
-const ANNOTATIONS: &[&str] = &[
-    "kind",
-    "side_effect_level",
-    "arg_schema",
-    "capabilities",
-    "emits_artifacts",
-    "result_readers",
-    "inline_result",
-    "readOnlyHint",
-    "destructiveHint",
-    "idempotentHint",
-    "openWorldHint",
-    "title",
-    "audience",
-    "priority",
-];
+const ANNOTATIONS: &str = "\
+    kind side_effect_level arg_schema capabilities emits_artifacts result_readers \
+    inline_result readOnlyHint destructiveHint idempotentHint openWorldHint title audience \
+    priority";
 
 impl Reader {
     /// Reads them for the tool at `path`.
     pub(super) fn annotations(&mut self, node: &Node, path: &str) -> Annotations {
         let field = |name: &str| format!("{path}.annotations.{name}");
-        if !matches!(node.kind, Kind::Map(_)) {
+        if !node.is_map() {
             self.wrong(node, &format!("{path}.annotations"), "a map");
             return Annotations::default();
         }
@@ -45,33 +27,18 @@ impl Reader {
             ANNOTATIONS,
             UnknownKey::WhenClose,
         );
-        let part = |name: &str| {
-            node.get(name)
-                .filter(|node| !matches!(node.kind, Kind::Null))
-        };
-        let level = part("side_effect_level").and_then(|node| {
-            let level = node.text().and_then(Level::named);
-            if level.is_none() {
-                let words = Level::LADDER
-                    .map(|level| format!("`{}`", level.word()))
-                    .join(", ");
-                self.wrong(
-                    node,
-                    &field("side_effect_level"),
-                    &format!("one of {words}"),
-                );
-            }
-            level
-        });
+        let part = |name: &str| node.given(name);
+        let level = part("side_effect_level")
+            .and_then(|node| self.level(node, &field("side_effect_level")));
         let arguments = part("arg_schema");
-        if let Some(node) = arguments.filter(|node| !matches!(node.kind, Kind::Map(_))) {
-            self.wrong(node, &field("arg_schema"), "a map");
-        }
         if let Some(node) = arguments {
+            if !node.is_map() {
+                self.wrong(node, &field("arg_schema"), "a map");
+            }
             self.unknown_keys(
                 node,
                 &field("arg_schema"),
-                &["path_params", "arg_aliases", "required"],
+                "path_params arg_aliases required",
                 UnknownKey::WhenClose,
             );
         }
@@ -108,9 +75,19 @@ impl Reader {
         }
     }
 
+    /// A side-effect level; anything else is reported.
+    pub(super) fn level(&mut self, node: &Node, field: &str) -> Option<Level> {
+        let level = node.text().and_then(Level::named);
+        if level.is_none() {
+            let words = backticked(Level::LADDER.map(Level::word));
+            self.wrong(node, field, &format!("one of {words}"));
+        }
+        level
+    }
+
     /// A boolean; anything else is reported.
     pub(super) fn flag(&mut self, node: Option<&Node>, field: &str) -> Option<bool> {
-        let node = node.filter(|node| !matches!(node.kind, Kind::Null))?;
+        let node = node.filter(|node| !node.is_null())?;
         if node.bool().is_none() {
             self.wrong(node, field, "`true` or `false`");
         }
@@ -119,7 +96,7 @@ impl Reader {
 
     /// A string; anything else is reported.
     pub(super) fn text(&mut self, node: Option<&Node>, field: &str) -> Option<String> {
-        let node = node.filter(|node| !matches!(node.kind, Kind::Null))?;
+        let node = node.filter(|node| !node.is_null())?;
         if node.text().is_none() {
             self.wrong(node, field, "text");
         }
@@ -127,7 +104,7 @@ impl Reader {
     }
 
     fn aliases(&mut self, node: Option<&Node>, field: &str) -> Vec<(String, String)> {
-        let Some(node) = node.filter(|node| !matches!(node.kind, Kind::Null)) else {
+        let Some(node) = node.filter(|node| !node.is_null()) else {
             return Vec::new();
         };
         let Kind::Map(entries) = &node.kind else {

@@ -7,9 +7,10 @@ mod schema;
 mod tool;
 
 use super::json::{self, JsonError};
+use super::judge::NamePatterns;
 use super::rule::{malformed, no_active_tools};
 use super::{
-    Budget, Entry, Fences, Located, Pattern, Policy, Role, Separator, Surface, Text, TextOrigin,
+    Budget, Entry, Fences, Located, Pattern, Role, Separator, Surface, Text, TextOrigin,
     ToolSearch, ToolStatus,
 };
 use crate::artifact::node::{Key, Kind, Node};
@@ -17,41 +18,22 @@ use crate::artifact::problem::quoted;
 use crate::artifact::rule::{
     body_empty, key_duplicate, key_unknown, secret_in_artifact, tool_duplicate,
 };
-use crate::diagnostic::Severity;
-use crate::nearest::nearest;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::nearest::{did_you_mean, nearest};
 use crate::span::{Place, Source, Span};
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use tool::ToolList;
 
 /// The parts of a surface, and what listings of tools have beside them.
-const PARTS: &[&str] = &[
-    "tools",
-    "native_tools",
-    "policy",
-    "approval_policy",
-    "system",
-    "prompt",
-    "prompts",
-    "tool_search",
-    "options",
-    "_type",
-    "_meta",
-    "nextCursor",
-];
+const PARTS: &str = "\
+    tools native_tools policy approval_policy system prompt prompts tool_search options \
+    _type _meta nextCursor";
 
 /// How tools are searched.
-const TOOL_SEARCH: &[&str] = &[
-    "enabled",
-    "mode",
-    "strategy",
-    "variant",
-    "always_loaded",
-    "budget_tokens",
-    "name",
-    "include_stub_listing",
-];
+const TOOL_SEARCH: &str = "\
+    enabled mode strategy variant always_loaded budget_tokens name include_stub_listing";
 
 /// Whether a word turns the search on or off.
 fn searches(word: &str) -> Option<bool> {
@@ -65,7 +47,7 @@ fn searches(word: &str) -> Option<bool> {
 }
 
 /// How a surface is checked.
-const OPTIONS: &[&str] = &["scan_fences", "context_tokens"];
+const OPTIONS: &str = "scan_fences context_tokens";
 
 /// Reads a surface from the text of a JSON file; `path` names it in places.
 #[must_use]
@@ -86,7 +68,7 @@ pub fn read(surface: &Value, options: Option<&Value>) -> Surface<'static> {
     let mut whole = surface.clone();
     if let (Some(given), Some(Value::Object(options))) = (whole.as_object_mut(), options) {
         for (key, value) in options {
-            if OPTIONS.contains(&key.as_str()) {
+            if has_word(OPTIONS, key) {
                 let nested = given
                     .entry("options")
                     .or_insert_with(|| Value::Object(serde_json::Map::new()));
@@ -103,11 +85,8 @@ pub fn read(surface: &Value, options: Option<&Value>) -> Surface<'static> {
         }
     } else if let Some(other) = options.filter(|options| !options.is_object() && !options.is_null())
     {
-        reader.problem(
-            "options",
-            format!("`options` must be a map, not {other}"),
-            None,
-        );
+        let message = format!("`options` must be a map, not {other}");
+        reader.problem("options", message, Span::default());
     }
     reader.document(&whole.to_string());
     reader.finish()
@@ -124,6 +103,11 @@ enum UnknownKey {
     Little,
     /// Other programs may have keys of their own here; only a likely typo is reported.
     WhenClose,
+}
+
+/// Whether a list of words, separated by spaces, has this one.
+fn has_word(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
 }
 
 /// Whether a word is probably a typo of a known one.
@@ -145,26 +129,23 @@ struct Reader {
 
 impl Reader {
     fn document(&mut self, text: &str) {
-        if let Some(source) = self.source.clone() {
-            self.surface
-                .problems
-                .extend(secret_in_artifact::found(&source));
+        if let Some(source) = &self.source {
+            let found = secret_in_artifact::found(source);
+            self.surface.problems.extend(found);
         }
         let document = match json::parse(text) {
             Ok(document) => document,
             Err(JsonError { message, at }) => {
-                let place = self.place(Span::new(at, at));
-                return self.problem("surface", format!("this is not JSON: {message}"), place);
+                let message = format!("this is not JSON: {message}");
+                return self.problem("surface", message, Span::new(at, at));
             }
         };
         for key in &document.duplicates {
+            let message = format!("the key {} is written twice", quoted(&key.name));
             let finding = key_duplicate::RULE
-                .finding(format!("the key {} is written twice", quoted(&key.name)));
-            self.surface.problems.push(
-                finding
-                    .at_any(self.place(key.span))
-                    .help("keep one of them; the last one was read"),
-            );
+                .finding(message)
+                .at_any(self.place(key.span));
+            self.report(finding.help("keep one of them; the last one was read"));
         }
         self.root(&document.root);
     }
@@ -178,7 +159,7 @@ impl Reader {
                 .get("result")
                 .into_iter()
                 .for_each(|result| self.root(result)),
-            Kind::Map(_) if PARTS.iter().any(|part| has(part)) => self.parts(node),
+            Kind::Map(_) if PARTS.split(' ').any(has) => self.parts(node),
             Kind::Map(_) if tool::is_tool(node) => self.tools(node, "tools", ToolList::Tools),
             _ => {
                 let accepted = "a surface with `tools`, a list of tools, or one tool";
@@ -189,10 +170,7 @@ impl Reader {
 
     fn parts(&mut self, node: &Node) {
         self.unknown_keys(node, "", PARTS, UnknownKey::Part);
-        let part = |name: &str| {
-            node.get(name)
-                .filter(|node| !matches!(node.kind, Kind::Null))
-        };
+        let part = |name: &str| node.given(name);
         if let Some(policy) = part("policy") {
             self.policy(policy);
         }
@@ -279,10 +257,7 @@ impl Reader {
                     .flag(node.get("enabled"), "tool_search.enabled")
                     .unwrap_or(true);
                 for key in ["mode", "strategy", "variant"] {
-                    let Some(part) = node
-                        .get(key)
-                        .filter(|part| !matches!(part.kind, Kind::Null))
-                    else {
+                    let Some(part) = node.given(key) else {
                         continue;
                     };
                     match part.text().and_then(searches) {
@@ -302,7 +277,7 @@ impl Reader {
     }
 
     fn options(&mut self, node: &Node) {
-        if !matches!(node.kind, Kind::Map(_)) {
+        if !node.is_map() {
             return self.wrong(node, "options", "a map");
         }
         self.unknown_keys(node, "options", OPTIONS, UnknownKey::Little);
@@ -393,12 +368,17 @@ impl Reader {
                 .finding("there is no tool")
                 .at_any(place)
                 .field("tools");
-            self.surface
-                .problems
-                .push(finding.help("give `tools`, a list"));
+            self.report(finding.help("give `tools`, a list"));
         }
         self.duplicates();
-        let listed = NamePatterns::of(&self.surface.policies);
+        let lists = self
+            .surface
+            .policies
+            .iter()
+            .filter_map(|policy| policy.tools.as_ref());
+        let listed: Vec<NamePatterns<'_>> = lists
+            .map(|list| NamePatterns::new(list.iter().map(|written| &written.value)))
+            .collect();
         for entry in self.surface.tools.iter().filter(|entry| {
             entry
                 .description
@@ -430,11 +410,28 @@ impl Reader {
         Some(Place::new(self.source.as_ref()?, span))
     }
 
-    fn problem(&mut self, field: &str, message: String, place: Option<Place>) {
-        let finding = malformed::RULE.finding(message).at_any(place).field(field);
-        self.surface
-            .problems
-            .push(finding.help("fix it: a part that cannot be read is not checked"));
+    fn located<T>(&self, value: T, node: &Node) -> Located<T> {
+        Located {
+            value,
+            place: self.place(node.span),
+        }
+    }
+
+    fn report(&mut self, finding: Diagnostic) {
+        self.surface.problems.push(finding);
+    }
+
+    fn problem(&mut self, field: &str, message: String, span: Span) {
+        let finding = malformed::RULE
+            .finding(message)
+            .at_any(self.place(span))
+            .field(field);
+        self.report(finding.help("fix it: a part that cannot be read is not checked"));
+    }
+
+    fn not_a_glob(&mut self, text: &str, field: &str, why: &str, span: Span) {
+        let message = format!("{} is not a glob: {why}", quoted(text));
+        self.problem(field, message, span);
     }
 
     fn wrong(&mut self, node: &Node, field: &str, accepted: &str) {
@@ -444,24 +441,20 @@ impl Reader {
             (Kind::Bool(value), _) => format!("`{value}`"),
             _ => node.kind_word().to_owned(),
         };
-        let place = self.place(node.span);
-        self.problem(
-            field,
-            format!("{} must be {accepted}, not {shown}", quoted(field)),
-            place,
-        );
+        let message = format!("{} must be {accepted}, not {shown}", quoted(field));
+        self.problem(field, message, node.span);
     }
 
-    /// Reports each key of a map that is not in `known`, with a replacement unless that would
+    /// Reports each key of a map that is not one of the words of `known`, with a replacement unless that would
     /// duplicate a key.
-    fn unknown_keys(&mut self, node: &Node, path: &str, known: &[&str], matters: UnknownKey) {
+    fn unknown_keys(&mut self, node: &Node, path: &str, known: &str, matters: UnknownKey) {
         let unknown = node
             .entries()
             .iter()
             .map(|(key, _)| key)
-            .filter(|key| !known.contains(&key.name.as_str()));
+            .filter(|key| !has_word(known, &key.name));
         let meant: Vec<(&Key, Option<&str>)> = unknown
-            .map(|key| (key, nearest(&key.name, known.iter().copied())))
+            .map(|key| (key, nearest(&key.name, known.split(' '))))
             .collect();
         let mut written: HashMap<&str, usize> = HashMap::new();
         let there = node.entries().iter().map(|(key, _)| key.name.as_str());
@@ -486,16 +479,12 @@ impl Reader {
             let mut finding =
                 key_unknown::RULE.finding(format!("{} is not a part of a surface", quoted(&path)));
             finding.severity = severity;
-            let help = close.map_or_else(
-                || "remove it".to_owned(),
-                |close| format!("did you mean `{close}`?"),
-            );
+            let help = did_you_mean(close, "remove it");
             finding.fix = close
                 .filter(|close| written.get(close) == Some(&1))
                 .map(|close| format!("\"{close}\""));
-            self.surface
-                .problems
-                .push(finding.at_any(self.place(key.span)).field(path).help(help));
+            let place = self.place(key.span);
+            self.report(finding.at_any(place).field(path).help(help));
         }
     }
 
@@ -506,17 +495,9 @@ impl Reader {
             return None;
         };
         match Pattern::new(text, Separator::Ordinary) {
-            Ok(value) => Some(Located {
-                value,
-                place: self.place(node.span),
-            }),
+            Ok(value) => Some(self.located(value, node)),
             Err(why) => {
-                let place = self.place(node.span);
-                self.problem(
-                    field,
-                    format!("{} is not a glob: {why}", quoted(text)),
-                    place,
-                );
+                self.not_a_glob(text, field, &why, node.span);
                 None
             }
         }
@@ -524,16 +505,12 @@ impl Reader {
 
     /// The globs of a list over paths or values; invalid ones are reported and left out.
     fn globs(&mut self, node: Option<&Node>, field: &str) -> Vec<String> {
+        let span = node.map_or(Span::default(), |node| node.span);
         let mut globs = self.texts(node, field);
         globs.retain(|text| match Pattern::new(text, Separator::Literal) {
             Ok(_) => true,
             Err(why) => {
-                let place = node.and_then(|node| self.place(node.span));
-                self.problem(
-                    field,
-                    format!("{} is not a glob: {why}", quoted(text)),
-                    place,
-                );
+                self.not_a_glob(text, field, &why, span);
                 false
             }
         });
@@ -542,7 +519,7 @@ impl Reader {
 
     /// The strings of a list; anything else is reported.
     fn texts(&mut self, node: Option<&Node>, field: &str) -> Vec<String> {
-        let Some(node) = node.filter(|node| !matches!(node.kind, Kind::Null)) else {
+        let Some(node) = node.filter(|node| !node.is_null()) else {
             return Vec::new();
         };
         let Kind::List(items) = &node.kind else {
@@ -557,34 +534,6 @@ impl Reader {
             }
         }
         texts
-    }
-}
-
-/// The patterns of `policy.tools`: names in a set, and globs to try one by one.
-struct NamePatterns<'p> {
-    names: HashSet<&'p str>,
-    globs: Vec<&'p Pattern>,
-}
-
-impl<'p> NamePatterns<'p> {
-    fn of(policies: &'p [Policy]) -> Vec<Self> {
-        let lists = policies.iter().filter_map(|policy| policy.tools.as_ref());
-        lists
-            .map(|list| {
-                let (names, globs): (Vec<_>, Vec<_>) = list
-                    .iter()
-                    .map(|written| &written.value)
-                    .partition(|pattern| pattern.is_exact());
-                Self {
-                    names: names.into_iter().map(Pattern::text).collect(),
-                    globs,
-                }
-            })
-            .collect()
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.names.contains(name) || self.globs.iter().any(|glob| glob.is_match(name))
     }
 }
 

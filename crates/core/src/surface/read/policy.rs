@@ -1,27 +1,16 @@
 //! `policy` and `approval_policy` of a surface.
 
-use super::{Reader, UnknownKey};
+use super::{Reader, UnknownKey, has_word};
 use crate::artifact::node::{Kind, Node};
 use crate::artifact::problem::quoted;
 use crate::artifact::root::{Capabilities, Ceiling};
-use crate::effect::{Effects, Level};
+use crate::effect::Effects;
 use crate::surface::{ApprovalPattern, Constraint, Located, Pattern, Policy};
 
-const POLICY: &[&str] = &[
-    "tools",
-    "tools_restricted",
-    "capabilities",
-    "capabilities_restricted",
-    "side_effect_level",
-    "effects",
-    "tool_arg_constraints",
-    "tool_annotations",
-    "workspace_roots",
-    "read_only_roots",
-    "sandbox_profile",
-    "process_sandbox",
-    "recursion_limit",
-];
+const POLICY: &str = "\
+    tools tools_restricted capabilities capabilities_restricted side_effect_level effects \
+    tool_arg_constraints tool_annotations workspace_roots read_only_roots sandbox_profile \
+    process_sandbox recursion_limit";
 
 /// The lists, and what each decides.
 const LISTS: [(&str, &str); 3] = [
@@ -30,79 +19,37 @@ const LISTS: [(&str, &str); 3] = [
     ("require_approval", "ask"),
 ];
 
-const APPROVAL: &[&str] = &[
-    "auto_approve",
-    "auto_deny",
-    "require_approval",
-    "write_path_allowlist",
-    "rules",
-    "default",
-    "allow_sensitive_paths",
-    "sensitive_path_patterns",
-    "allow_external_paths",
-    "external_roots",
-    "repeat_limit",
-    "repeat_action",
-];
+const APPROVAL: &str = "\
+    auto_approve auto_deny require_approval write_path_allowlist rules default \
+    allow_sensitive_paths sensitive_path_patterns allow_external_paths external_roots \
+    repeat_limit repeat_action";
 
-const CONSTRAINT: &[&str] = &["tool", "arg_key", "arg_patterns", "reason", "description"];
+const CONSTRAINT: &str = "tool arg_key arg_patterns reason description";
 
 /// What a rule may decide.
 const DECISIONS: [&str; 3] = ["allow", "ask", "deny"];
 
 /// What a rule may say beside its decision and what it matches.
-const RULE: &[&str] = &[
-    "allow",
-    "ask",
-    "deny",
-    "action",
-    "decision",
-    "id",
-    "reason",
-    "approval",
-    "match",
-    "not_match",
-];
+const RULE: &str = "allow ask deny action decision id reason approval match not_match";
 
 /// What a rule may match.
-const MATCHER: &[&str] = &[
-    "tool",
-    "tool_kind",
-    "side_effect",
-    "effects",
-    "path",
-    "command",
-    "command_identity",
-    "url",
-    "domain",
-    "method",
-    "mcp_server",
-    "mcp_tool",
-    "agent",
-    "persona",
-    "mode",
-    "env_mode",
-    "capability",
-    "arguments",
-    "repeat_count_at_least",
-    "invocation_sha256",
-];
+const MATCHER: &str = "\
+    tool tool_kind side_effect effects path command command_identity url domain method \
+    mcp_server mcp_tool agent persona mode env_mode capability arguments \
+    repeat_count_at_least invocation_sha256";
 
 impl Reader {
     pub(super) fn policy(&mut self, node: &Node) {
-        if !matches!(node.kind, Kind::Map(_)) {
+        if !node.is_map() {
             return self.wrong(node, "policy", "a map");
         }
         self.unknown_keys(node, "policy", POLICY, UnknownKey::Restricts);
-        let part = |name: &str| {
-            node.get(name)
-                .filter(|node| !matches!(node.kind, Kind::Null))
-        };
+        let part = |name: &str| node.given(name);
         let flag = |name: &str| part(name).and_then(Node::bool) == Some(true);
         let tools = part("tools").map(|tools| self.patterns(tools, "policy.tools"));
-        let capabilities = part("capabilities").map(|node| Located {
-            value: self.capabilities(node, "policy.capabilities"),
-            place: self.place(node.span),
+        let capabilities = part("capabilities").map(|node| {
+            let granted = self.capabilities(node, "policy.capabilities");
+            self.located(granted, node)
         });
         let mut policy = Policy {
             // Seed 004's empty list means every tool, unless the other flag says it means none. A
@@ -187,49 +134,25 @@ impl Reader {
         effects: Option<&Node>,
     ) -> Option<Located<Ceiling>> {
         if let Some(node) = level {
-            return match node.text().and_then(Level::named) {
-                Some(level) => Some(Located {
-                    value: Ceiling::Level(level),
-                    place: self.place(node.span),
-                }),
-                None => {
-                    let words = Level::LADDER
-                        .map(|level| format!("`{}`", level.word()))
-                        .join(", ");
-                    self.wrong(node, "policy.side_effect_level", &format!("one of {words}"));
-                    None
-                }
-            };
+            let level = self.level(node, "policy.side_effect_level")?;
+            return Some(self.located(Ceiling::Level(level), node));
         }
         let node = effects?;
         let mut allowed = Effects::NONE;
         for word in self.texts(Some(node), "policy.effects") {
-            match Effects::named(&word) {
-                Some(effect) => allowed |= effect,
-                None => {
-                    let all = Effects::ALL.and(Effects::DESTRUCTIVE).and(Effects::SPEND);
-                    let place = self.place(
-                        node.items()
-                            .iter()
-                            .find(|item| item.text() == Some(&word))
-                            .unwrap_or(node)
-                            .span,
-                    );
-                    self.problem(
-                        "policy.effects",
-                        format!(
-                            "{} in `policy.effects` is not an effect; the effects are {all}",
-                            quoted(&word)
-                        ),
-                        place,
-                    );
-                }
+            if let Some(effect) = Effects::named(&word) {
+                allowed |= effect;
+                continue;
             }
+            let all = Effects::ALL.and(Effects::DESTRUCTIVE).and(Effects::SPEND);
+            let written = node.items().iter().find(|item| item.text() == Some(&word));
+            let message = format!(
+                "{} in `policy.effects` is not an effect; the effects are {all}",
+                quoted(&word)
+            );
+            self.problem("policy.effects", message, written.unwrap_or(node).span);
         }
-        Some(Located {
-            value: Ceiling::Effects(allowed),
-            place: self.place(node.span),
-        })
+        Some(self.located(Ceiling::Effects(allowed), node))
     }
 
     fn constraint(&mut self, node: &Node, index: usize) -> Option<Constraint> {
@@ -252,9 +175,7 @@ impl Reader {
                 return None;
             }
         };
-        let patterns = node
-            .get("arg_patterns")
-            .filter(|list| !matches!(list.kind, Kind::Null));
+        let patterns = node.given("arg_patterns");
         let accepted = self.globs(patterns, &format!("{field}.arg_patterns"));
         // A list without a readable entry was reported, and is not empty.
         if accepted.is_empty()
@@ -272,14 +193,11 @@ impl Reader {
     }
 
     pub(super) fn approval_policy(&mut self, node: &Node) {
-        if !matches!(node.kind, Kind::Map(_)) {
+        if !node.is_map() {
             return self.wrong(node, "approval_policy", "a map");
         }
         self.unknown_keys(node, "approval_policy", APPROVAL, UnknownKey::Restricts);
-        let part = |name: &str| {
-            node.get(name)
-                .filter(|node| !matches!(node.kind, Kind::Null))
-        };
+        let part = |name: &str| node.given(name);
         for (name, decision) in LISTS {
             let field = format!("approval_policy.{name}");
             let patterns = part(name)
@@ -289,11 +207,7 @@ impl Reader {
         }
         if let Some(list) = part("write_path_allowlist") {
             let value = self.globs(Some(list), "approval_policy.write_path_allowlist");
-            self.surface.write_paths = Some(Located {
-                value,
-                place: self.place(list.span),
-            })
-            .filter(|paths| !paths.value.is_empty());
+            self.surface.write_paths = (!value.is_empty()).then(|| self.located(value, list));
         }
         if let Some(default) =
             part("default").filter(|node| node.text().is_none_or(|word| !DECISIONS.contains(&word)))
@@ -333,19 +247,11 @@ impl Reader {
         ) {
             ([(decision, matcher)], None) => {
                 self.unknown_keys(node, &field, RULE, UnknownKey::Restricts);
-                if !matches!(matcher.kind, Kind::Map(_)) {
-                    return self.wrong(
-                        matcher,
-                        &format!("{field}.{decision}"),
-                        "a map of what it matches",
-                    );
+                let field = format!("{field}.{decision}");
+                if !matcher.is_map() {
+                    return self.wrong(matcher, &field, "a map of what it matches");
                 }
-                self.unknown_keys(
-                    matcher,
-                    &format!("{field}.{decision}"),
-                    MATCHER,
-                    UnknownKey::Restricts,
-                );
+                self.unknown_keys(matcher, &field, MATCHER, UnknownKey::Restricts);
                 // A rule with further conditions is an exception and contradicts nothing.
                 (
                     Some(*decision).filter(|_| matcher.entries().len() == 1),
@@ -353,7 +259,7 @@ impl Reader {
                 )
             }
             ([], Some(word)) => {
-                let known: Vec<&str> = RULE.iter().chain(MATCHER).copied().collect();
+                let known = format!("{RULE} {MATCHER}");
                 self.unknown_keys(node, &field, &known, UnknownKey::Restricts);
                 let Some(decision) = DECISIONS
                     .into_iter()
@@ -364,7 +270,7 @@ impl Reader {
                 let alone = node
                     .entries()
                     .iter()
-                    .all(|(key, _)| key.name == "tool" || RULE.contains(&key.name.as_str()));
+                    .all(|(key, _)| key.name == "tool" || has_word(RULE, &key.name));
                 (Some(decision).filter(|_| alone), node)
             }
             (several, _) => {
@@ -373,12 +279,8 @@ impl Reader {
                 } else {
                     "decides more than one thing"
                 };
-                let place = self.place(node.span);
-                return self.problem(
-                    &field,
-                    format!("{} {what}: it must be {accepted}", quoted(&field)),
-                    place,
-                );
+                let message = format!("{} {what}: it must be {accepted}", quoted(&field));
+                return self.problem(&field, message, node.span);
             }
         };
         let Some(tool) = matcher.get("tool") else {

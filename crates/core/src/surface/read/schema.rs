@@ -1,7 +1,7 @@
 //! Finds what no provider accepts in a schema of any draft.
 
 use super::Reader;
-use crate::artifact::node::{Kind, Node};
+use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::rule::schema_invalid;
 use crate::surface::words::{BY_NAME, SCHEMAS};
 use std::collections::HashMap;
@@ -10,13 +10,6 @@ use std::collections::HashMap;
 const TYPES: [&str; 7] = [
     "string", "number", "integer", "boolean", "object", "array", "null",
 ];
-
-/// A part of a schema that cannot be right.
-struct SchemaProblem<'n> {
-    node: &'n Node,
-    keyword: &'static str,
-    accepted: &'static str,
-}
 
 impl Reader {
     /// Reports each part of a schema that cannot be right.
@@ -45,23 +38,15 @@ impl Reader {
             );
         }
         looking.look(schema);
-        for SchemaProblem {
-            node,
-            keyword,
-            accepted,
-        } in looking.wrong
-        {
+        for (node, keyword, accepted) in looking.wrong {
             let shown: String = node.to_json().to_string().chars().take(80).collect();
-            let finding = schema_invalid::RULE.finding(format!(
-                "`{field}` is not a valid JSON Schema: `{keyword}` is {shown}"
-            ));
-            self.surface.problems.push(
-                finding
-                    .at_any(self.place(node.span))
-                    .tool(tool)
-                    .field(field)
-                    .help(accepted),
-            );
+            let finding = schema_invalid::RULE
+                .finding(format!(
+                    "`{field}` is not a valid JSON Schema: `{keyword}` is {shown}"
+                ))
+                .at_any(self.place(node.span))
+                .tool(tool);
+            self.report(finding.field(field).help(accepted));
         }
     }
 }
@@ -70,7 +55,8 @@ impl Reader {
 struct SchemaWalk<'n> {
     root: &'n Node,
     definitions: HashMap<String, &'n Node>,
-    wrong: Vec<SchemaProblem<'n>>,
+    /// Each part that cannot be right, with its keyword and what to write instead.
+    wrong: Vec<(&'n Node, &'static str, &'static str)>,
 }
 
 /// How many references in a row are followed.
@@ -78,31 +64,20 @@ const MOST_STEPS: usize = 64;
 
 impl<'n> SchemaWalk<'n> {
     fn report(&mut self, node: &'n Node, keyword: &'static str, accepted: &'static str) {
-        self.wrong.push(SchemaProblem {
-            node,
-            keyword,
-            accepted,
-        });
+        self.wrong.push((node, keyword, accepted));
     }
 
     fn look(&mut self, schema: &'n Node) {
         if let Some(node) = schema.get("type").filter(|node| !is_type(node)) {
             self.report(node, "type", "use `string`, `number`, `integer`, `boolean`, `object`, `array`, `null`, or a list of these");
         }
-        if let Some(node) = schema
-            .get("required")
-            .filter(|node| !is_list_of_texts(node))
-        {
-            self.report(
-                node,
-                "required",
-                "write a list of names beside `properties`",
-            );
+        let is_wrong = |node: &&Node| !is_list_of_texts(node);
+        if let Some(node) = schema.get("required").filter(is_wrong) {
+            let accepted = "write a list of names beside `properties`";
+            self.report(node, "required", accepted);
         }
-        if let Some(node) = schema
-            .get("enum")
-            .filter(|node| !matches!(node.kind, Kind::List(_)))
-        {
+        let is_no_list = |node: &&Node| !matches!(node.kind, Kind::List(_));
+        if let Some(node) = schema.get("enum").filter(is_no_list) {
             self.report(node, "enum", "write a list of values");
         }
         if let Some(node) = schema.get("$ref") {
@@ -133,26 +108,20 @@ impl<'n> SchemaWalk<'n> {
                 return;
             }
             let Some(target) = self.find(path) else {
-                return self.report(
-                    node,
-                    "$ref",
-                    "define what it names under `$defs`, or write the schema here",
-                );
+                let accepted = "define what it names under `$defs`, or write the schema here";
+                return self.report(node, "$ref", accepted);
             };
             // A schema with keywords of its own ends a chain of references.
-            let [(_, next)] = target.entries() else {
+            let [(Key { name, .. }, next)] = target.entries() else {
                 return;
             };
-            let Some(next) = target.get("$ref").map(|_| next) else {
+            if name != "$ref" {
                 return;
-            };
+            }
             at = next;
         }
-        self.report(
-            node,
-            "$ref",
-            "refer to a schema: this reference leads to itself",
-        );
+        let accepted = "refer to a schema: this reference leads to itself";
+        self.report(node, "$ref", accepted);
     }
 
     fn find(&self, path: &str) -> Option<&'n Node> {

@@ -3,10 +3,12 @@
 use super::{Reader, UnknownKey};
 use crate::artifact::node::{Key, Kind, Node};
 use crate::artifact::problem::quoted;
-use crate::artifact::rule::{effects_contradict, tool_duplicate};
+use crate::artifact::rule::effects_contradict::{self, contradict};
+use crate::artifact::rule::tool_duplicate;
 use crate::artifact::tool::Annotations;
 use crate::artifact::tool::effects::declared_effects;
 use crate::effect::Level;
+use crate::nearest::backticked;
 use crate::span::{Place, Span};
 use crate::surface::entry::stated;
 use crate::surface::words::{SchemaText, words};
@@ -39,57 +41,13 @@ const SCHEMAS: [&str; 5] = [
 const DECLARATIONS: [&str; 2] = ["functionDeclarations", "function_declarations"];
 
 /// The keys of all formats, to recognize typos.
-const KEYS: &[&str] = &[
-    "name",
-    "title",
-    "description",
-    "parameters",
-    "input_schema",
-    "inputSchema",
-    "parametersJsonSchema",
-    "parameters_json_schema",
-    "outputSchema",
-    "output_schema",
-    "returns",
-    "response",
-    "responses",
-    "annotations",
-    "executor",
-    "handler",
-    "handlers",
-    "host_capability",
-    "mcp_server",
-    "_mcp_server",
-    "defer_loading",
-    "deferred",
-    "timeout_ms",
-    "timeout",
-    "aliases",
-    "type",
-    "strict",
-    "format",
-    "function",
-    "namespace",
-    "risk",
-    "safety",
-    "tags",
-    "examples",
-    "example",
-    "input_examples",
-    "cache_control",
-    "icons",
-    "icon",
-    "execution",
-    "behavior",
-    "_meta",
-    "meta",
-    "metadata",
-    "version",
-    "schema",
-    "source",
-    "server",
-    "script",
-];
+const KEYS: &str = "\
+    name title description parameters input_schema inputSchema parametersJsonSchema \
+    parameters_json_schema outputSchema output_schema returns response responses annotations \
+    executor handler handlers host_capability mcp_server _mcp_server defer_loading deferred \
+    timeout_ms timeout aliases type strict format function namespace risk safety tags \
+    examples example input_examples cache_control icons icon execution behavior _meta meta \
+    metadata version schema source server script";
 
 /// The executors of seed 004, and our own.
 const EXECUTORS: [&str; 6] = [
@@ -112,7 +70,7 @@ pub(super) fn is_tool(node: &Node) -> bool {
 
 impl Reader {
     pub(super) fn tool(&mut self, node: &Node, path: &str, list: ToolList) {
-        if !matches!(node.kind, Kind::Map(_)) {
+        if !node.is_map() {
             return self.wrong(node, path, "a tool");
         }
         if let Some((key, declared)) = DECLARATIONS
@@ -129,15 +87,12 @@ impl Reader {
                 _ => self.wrong(declared, &path, "a list of tools"),
             };
         }
-        if let Some(kind) = node
-            .get("type")
-            .filter(|kind| kind.text().is_none() && !matches!(kind.kind, Kind::Null))
-        {
+        if let Some(kind) = node.given("type").filter(|kind| kind.text().is_none()) {
             self.wrong(kind, &format!("{path}.type"), "text");
         }
         let body = node
             .get("function")
-            .filter(|function| matches!(function.kind, Kind::Map(_)))
+            .filter(|function| function.is_map())
             .unwrap_or(node);
         let kind = node.get("type").and_then(Node::text).unwrap_or("function");
         let hosted = !matches!(kind, "function" | "custom")
@@ -148,18 +103,10 @@ impl Reader {
             .or_else(|| node.get("type").filter(|_| hosted));
         let Some(written) = written else {
             // `{"googleSearch": {}}` is a tool that the provider runs and names.
-            if let [
-                (
-                    key,
-                    Node {
-                        kind: Kind::Map(_), ..
-                    },
-                ),
-            ] = node.entries()
-            {
-                return self.hosted(&key.name.clone(), key.span);
-            }
-            return self.wrong(node, path, "a tool with a `name`");
+            return match node.entries() {
+                [(key, own)] if own.is_map() => self.hosted(&key.name, key.span),
+                _ => self.wrong(node, path, "a tool with a `name`"),
+            };
         };
         let Some(name) = written.text().filter(|name| !name.trim().is_empty()) else {
             return self.wrong(written, &format!("{path}.name"), "a name");
@@ -214,7 +161,7 @@ impl Reader {
             .tool(&*own.name)
             .field("native_tools");
         let finding = finding.at_any(native.place.into_iter().chain(own.place.clone()));
-        self.surface.problems.push(
+        self.report(
             finding.help(
                 "make both the same: a model sees one, and a call is checked against the other",
             ),
@@ -247,22 +194,16 @@ impl Reader {
         let either = |key: &str| {
             body.get(key)
                 .or_else(|| node.get(key))
-                .filter(|node| !matches!(node.kind, Kind::Null))
+                .filter(|node| !node.is_null())
         };
         let mut schemas = SCHEMAS.iter().filter_map(|key| Some((*key, either(key)?)));
         if let Some((key, schema)) = schemas.next() {
-            for (key, other) in schemas.filter(|(_, other)| !matches!(other.kind, Kind::Map(_))) {
-                self.wrong(
-                    other,
-                    &format!("{path}.{key}"),
-                    "a JSON schema of an object",
-                );
+            for (key, other) in schemas.filter(|(_, other)| !other.is_map()) {
+                let field = format!("{path}.{key}");
+                self.wrong(other, &field, "a JSON schema of an object");
             }
-            entry.schema = Some(Cow::Owned(self.schema(
-                schema,
-                &format!("{path}.{key}"),
-                &entry.name,
-            )));
+            let field = format!("{path}.{key}");
+            entry.schema = Some(Cow::Owned(self.schema(schema, &field, &entry.name)));
             entry
                 .fields
                 .extend(self.place(schema.span).map(|place| ("parameters", place)));
@@ -327,30 +268,18 @@ impl Reader {
         let inline = node
             .get("annotations")
             .or_else(|| body.get("annotations"))
-            .filter(|node| !matches!(node.kind, Kind::Null))
+            .filter(|node| !node.is_null())
             .cloned();
         let of_policy = self.annotations.get(&*entry.name).cloned();
         if let (Some(inline), Some(of_policy)) = (&inline, &of_policy) {
             self.compare(entry, inline, of_policy);
         }
         let written = inline.or(of_policy);
-        let says = |key: &str| {
-            node.get(key)
-                .is_some_and(|node| !matches!(node.kind, Kind::Null))
-        };
         let spelled = with_annotations(node, written.as_ref());
         let effects = declared_effects(&spelled);
         for (earlier, later) in effects_contradict::contradictions(&effects) {
             let message = format!("`{}` contradicts `{}`", later.spelling, earlier.spelling);
-            let finding = effects_contradict::RULE
-                .finding(message)
-                .at_any(self.place(later.span))
-                .tool(&*entry.name);
-            self.surface.problems.push(
-                finding
-                    .field(path)
-                    .help("keep the one that is true and remove the other"),
-            );
+            self.contradiction(entry, message, later.span, path);
         }
         entry.effects = stated(&effects);
         if let Some(node) = &written {
@@ -358,26 +287,21 @@ impl Reader {
             entry
                 .fields
                 .extend(self.place(node.span).map(|place| ("annotations", place)));
-            for (field, value) in [
-                ("result_readers", node.get("result_readers")),
-                ("side_effect_level", node.get("side_effect_level")),
-            ] {
-                entry.fields.extend(
-                    value
-                        .and_then(|value| self.place(value.span))
-                        .map(|place| (field, place)),
-                );
+            for field in ["result_readers", "side_effect_level"] {
+                let place = node.get(field).and_then(|value| self.place(value.span));
+                entry.fields.extend(place.map(|place| (field, place)));
             }
         }
         let level = written
             .as_ref()
-            .and_then(|node| node.get("side_effect_level"))
-            .filter(|node| !matches!(node.kind, Kind::Null));
+            .and_then(|node| node.given("side_effect_level"));
         entry.annotated = match &written {
             Some(_) if level.is_some_and(|node| node.text().and_then(Level::named).is_none()) => {
                 AnnotationSource::Unreadable
             }
-            None if !says("risk") && !says("safety") => AnnotationSource::Missing,
+            None if node.given("risk").or(node.given("safety")).is_none() => {
+                AnnotationSource::Missing
+            }
             _ => AnnotationSource::Written,
         };
     }
@@ -391,16 +315,12 @@ impl Reader {
         let own = declared_effects(&with_annotations(&none, Some(inline)));
         let others = declared_effects(&with_annotations(&none, Some(of_policy)));
         let differing = others.iter().find_map(|other| {
-            let (earlier, later) = own
-                .iter()
-                .find_map(|own| effects_contradict::between(own, other))?;
-            Some((
-                later.span,
-                format!(
-                    "`{}` of the policy contradicts `{}` of tool \"{}\"",
-                    later.spelling, earlier.spelling, entry.name
-                ),
-            ))
+            let own = own.iter().find(|own| contradict(own.claim, other.claim))?;
+            let message = format!(
+                "`{}` of the policy contradicts `{}` of tool \"{}\"",
+                other.spelling, own.spelling, entry.name
+            );
+            Some((other.span, message))
         });
         let kinds = || {
             let (own, other) = (inline.get("kind")?, of_policy.get("kind")?);
@@ -415,15 +335,16 @@ impl Reader {
         let Some((span, message)) = differing.or_else(kinds) else {
             return;
         };
+        self.contradiction(entry, message, span, "policy.tool_annotations");
+    }
+
+    fn contradiction(&mut self, entry: &Entry<'_>, message: String, span: Span, field: &str) {
         let finding = effects_contradict::RULE
             .finding(message)
             .at_any(self.place(span))
-            .tool(&*entry.name);
-        self.surface.problems.push(
-            finding
-                .field("policy.tool_annotations")
-                .help("keep the one that is true and remove the other"),
-        );
+            .tool(&*entry.name)
+            .field(field);
+        self.report(finding.help("keep the one that is true and remove the other"));
     }
 
     fn executor(&mut self, node: &Node, list: ToolList, path: &str) -> Executor {
@@ -433,27 +354,17 @@ impl Reader {
                 .iter()
                 .any(|key| node.get(key).is_some());
         let named = ["handler", "host_capability", "mcp_server", "_mcp_server"];
-        if let Some(executor) = node
-            .get("executor")
-            .filter(|node| !matches!(node.kind, Kind::Null))
-        {
+        if let Some(executor) = node.given("executor") {
             if executor
                 .text()
                 .is_none_or(|word| !EXECUTORS.contains(&word))
             {
-                let words = EXECUTORS.map(|word| format!("`{word}`")).join(", ");
-                self.wrong(
-                    executor,
-                    &format!("{path}.executor"),
-                    &format!("one of {words}"),
-                );
+                let accepted = format!("one of {}", backticked(EXECUTORS));
+                self.wrong(executor, &format!("{path}.executor"), &accepted);
             }
             return Executor::Known;
         }
-        if named.iter().any(|key| {
-            node.get(key)
-                .is_some_and(|node| !matches!(node.kind, Kind::Null))
-        }) {
+        if named.iter().any(|key| node.given(key).is_some()) {
             Executor::Known
         } else if of_provider || list == ToolList::Native {
             Executor::Elsewhere
@@ -468,15 +379,9 @@ impl Reader {
             self.wrong(node, field, "a JSON schema of an object");
             return json!({"type": "object"});
         };
-        if let Some(properties) = node
-            .get("properties")
-            .filter(|node| !matches!(node.kind, Kind::Map(_)))
-        {
-            self.wrong(
-                properties,
-                &format!("{field}.properties"),
-                "a map from argument to schema",
-            );
+        if let Some(properties) = node.get("properties").filter(|node| !node.is_map()) {
+            let field = format!("{field}.properties");
+            self.wrong(properties, &field, "a map from argument to schema");
         }
         let keywords = [
             "type",
@@ -490,10 +395,9 @@ impl Reader {
         ];
         let is_schema = entries.is_empty()
             || node.get("properties").is_some()
-            || keywords.iter().any(|key| {
-                node.get(key)
-                    .is_some_and(|node| !matches!(node.kind, Kind::Map(_)))
-            });
+            || keywords
+                .iter()
+                .any(|key| node.get(key).is_some_and(|node| !node.is_map()));
         if is_schema {
             self.schema_parts(node, field, tool);
             return node.to_json();
@@ -507,11 +411,8 @@ impl Reader {
                 Kind::Map(_) => value.to_json(),
                 Kind::Text { value, .. } => json!({"type": value}),
                 _ => {
-                    self.wrong(
-                        value,
-                        &format!("{field}.{}", key.name),
-                        "the schema of an argument",
-                    );
+                    let field = format!("{field}.{}", key.name);
+                    self.wrong(value, &field, "the schema of an argument");
                     continue;
                 }
             };
@@ -558,14 +459,8 @@ impl Reader {
 
 /// The first difference between two forms of a tool.
 fn differs(one: &Entry<'_>, other: &Entry<'_>) -> Option<&'static str> {
-    let words = |entry: &Entry<'_>| {
-        entry
-            .description
-            .as_deref()
-            .map(str::trim)
-            .map(str::to_owned)
-    };
-    if other.description.is_some() && words(one) != words(other) {
+    let [here, there] = [one, other].map(|entry| entry.description.as_deref().map(str::trim));
+    if there.is_some() && here != there {
         return Some("description");
     }
     // Providers write the words for types in capitals, and add keywords of their own.

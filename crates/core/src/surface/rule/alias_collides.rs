@@ -73,10 +73,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             } else {
                 continue;
             };
-            let finding = RULE
-                .finding(message)
-                .at_any(entry.place_of("annotations"))
-                .tool(&*entry.name);
+            let finding = entry.finding_at("annotations", &RULE, message);
             findings.add(
                 finding
                     .field(format!("arg_schema.arg_aliases.{alias}"))

@@ -2,6 +2,7 @@
 
 use super::Check;
 use crate::diagnostic::{Rule, Severity};
+use crate::nearest::did_you_mean;
 use crate::surface::{Findings, Subject};
 
 pub(crate) const RULE: Rule<Check> = Rule {
@@ -50,17 +51,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if !approval.pattern.is_exact() || subject.active.contains_key(name) {
             continue;
         }
-        let close = subject.nearest(name);
-        let help = close.map_or_else(
-            || "name an active tool, or remove the pattern".to_owned(),
-            |close| format!("did you mean `{close}`?"),
-        );
+        let otherwise = "name an active tool, or remove the pattern";
         let message = format!("`{name}` in `{}` matches no active tool", approval.field);
         findings.add(
             RULE.finding(message)
                 .at_any(approval.place.clone())
                 .field(&approval.field)
-                .help(help),
+                .help(did_you_mean(subject.nearest(name), otherwise)),
         );
     }
 }

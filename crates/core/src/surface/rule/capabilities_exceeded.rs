@@ -63,20 +63,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             else {
                 continue;
             };
+            let message = format!("tool \"{}\" exceeds the policy: {because}", entry.name);
+            let places = entry.place_of("annotations").into_iter();
             findings.add(
-                RULE.finding(format!(
-                    "tool \"{}\" exceeds the policy: {because}",
-                    entry.name
-                ))
-                .at_any(
-                    entry
-                        .place_of("annotations")
-                        .into_iter()
-                        .chain(granted.place.clone()),
-                )
-                .tool(&*entry.name)
-                .field("annotations.capabilities")
-                .help("grant the capability, or leave the tool out"),
+                entry
+                    .finding(&RULE, message)
+                    .at_any(places.chain(granted.place.clone()))
+                    .field("annotations.capabilities")
+                    .help("grant the capability, or leave the tool out"),
             );
         }
     }

@@ -1,6 +1,6 @@
 //! `TOOL_SURFACE_CONSTRAINT_NEVER_APPLIES`.
 
-use super::Check;
+use super::{CONSTRAINED_SURFACE, Check};
 use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Constraint, Entry, Findings, Pattern, Separator, Subject};
 use serde_json::Value;
@@ -27,22 +27,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 }
 "#,
     )],
-    good: &[(
-        "surface.json",
-        r#"{
-  "tools": [
-    {
-      "name": "read_note",
-      "description": "Reads one note.",
-      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-      "executor": "harn",
-      "annotations": {"kind": "read", "side_effect_level": "read_only"}
-    }
-  ],
-  "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["notes/**"]}]}
-}
-"#,
-    )],
+    good: CONSTRAINED_SURFACE,
     check,
 };
 

@@ -63,15 +63,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for said in &subject.mentions.deferred {
-        findings.add(
-            RULE.finding(format!(
-                "the text uses tool \"{}\", which is deferred while tool search is off",
-                said.name
-            ))
-            .at_any(said.places.iter().cloned())
-            .tool(&*said.name)
-            .field("prompt")
-            .help("turn `tool_search` on, or do not defer the tool"),
-        );
+        let finding = said.finding(&RULE, "is deferred while tool search is off");
+        findings.add(finding.help("turn `tool_search` on, or do not defer the tool"));
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Check;
 use crate::diagnostic::{Rule, Severity};
+use crate::surface::judge::tool_names;
 use crate::surface::{Findings, Subject, ToolSearch};
-use std::collections::HashSet;
 
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_DEFERRED_UNREACHABLE",
@@ -64,25 +64,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
     if subject.surface.tool_search == ToolSearch::On {
         return;
     }
-    let said: HashSet<&str> = subject
-        .mentions
-        .deferred
-        .iter()
-        .filter_map(|said| Some(&*said.tool?.name))
-        .collect();
+    let said = tool_names(&subject.mentions.deferred);
     for entry in subject
         .active_tools()
         .filter(|entry| entry.deferred && !said.contains(&*entry.name))
     {
-        findings.add(
-            RULE.finding(format!(
-                "tool \"{}\" is deferred while tool search is off, so no model ever sees it",
-                entry.name
-            ))
-            .at_any(entry.place.clone())
-            .tool(&*entry.name)
-            .field("deferred")
-            .help("turn `tool_search` on, or do not defer the tool"),
+        let message = format!(
+            "tool \"{}\" is deferred while tool search is off, so no model ever sees it",
+            entry.name
         );
+        let finding = entry.finding(&RULE, message).field("deferred");
+        findings.add(finding.help("turn `tool_search` on, or do not defer the tool"));
     }
 }

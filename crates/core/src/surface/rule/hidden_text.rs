@@ -28,20 +28,16 @@ const MANY_SPACES: usize = 40;
 /// The limit within a table row, whose columns are aligned.
 const MANY_IN_A_ROW: usize = 200;
 
+const PLAINLY: &str = "write the name in plain letters";
+
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in &subject.surface.tools {
         if let Some((_, what)) = hidden(&entry.name).first() {
+            let name = entry.name.escape_unicode();
             let finding = RULE
-                .finding(format!(
-                    "the name of tool \"{}\" has {what}",
-                    entry.name.escape_unicode()
-                ))
+                .finding(format!("the name of tool \"{name}\" has {what}"))
                 .at_any(entry.place.clone());
-            findings.add(
-                finding
-                    .field("name")
-                    .help("write the name in plain letters"),
-            );
+            findings.add(finding.field("name").help(PLAINLY));
         }
         let mut report = |name: &str| {
             let Some((_, what)) = hidden(name).into_iter().next() else {
@@ -52,15 +48,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 name.escape_unicode(),
                 entry.name
             );
-            let finding = RULE
-                .finding(message)
-                .at_any(entry.place_of("parameters"))
-                .tool(&*entry.name);
-            findings.add(
-                finding
-                    .field("parameters")
-                    .help("write the name in plain letters"),
-            );
+            let finding = entry.finding_at("parameters", &RULE, message);
+            findings.add(finding.field("parameters").help(PLAINLY));
         };
         if let Some(schema) = entry.schema.as_deref() {
             words(schema, &mut |_, what, path| {
@@ -163,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_seen_is_found_and_what_joins_letters_is_not() {
+    fn invisible_characters_are_found_and_joiners_of_letters_are_not() {
         for text in [
             "a\u{200b}b",
             "a\u{202e}b",

@@ -1,6 +1,6 @@
 //! `TOOL_SURFACE_KIND_CONTRADICTS`.
 
-use super::Check;
+use super::{Check, READ_NOTE_SURFACE};
 use crate::diagnostic::{Rule, Severity};
 use crate::effect::Effects;
 use crate::surface::{Findings, Subject};
@@ -25,21 +25,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 }
 "#,
     )],
-    good: &[(
-        "surface.json",
-        r#"{
-  "tools": [
-    {
-      "name": "read_note",
-      "description": "Reads one note.",
-      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-      "executor": "harn",
-      "annotations": {"kind": "read", "side_effect_level": "read_only"}
-    }
-  ]
-}
-"#,
-    )],
+    good: READ_NOTE_SURFACE,
     check,
 };
 
@@ -60,15 +46,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             _ => false,
         };
         if contradicts {
-            let finding = RULE.finding(format!(
+            let message = format!(
                 "kind `{kind}` contradicts what tool \"{}\" does: {effects}",
                 entry.name
-            ));
-            let finding = finding
-                .at_any(entry.place_of("annotations"))
-                .tool(&*entry.name)
-                .field("annotations.kind");
-            findings.add(finding.help("keep the one that is true and change the other"));
+            );
+            let finding = entry.finding_at("annotations", &RULE, message);
+            findings.add(
+                finding
+                    .field("annotations.kind")
+                    .help("keep the one that is true and change the other"),
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `TOOL_SURFACE_KIND_UNKNOWN`.
 
-use super::Check;
+use super::{Check, READ_NOTE_SURFACE};
 use crate::diagnostic::{Rule, Severity};
 use crate::nearest::suggest;
 use crate::surface::{Findings, Subject};
@@ -25,21 +25,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 }
 "#,
     )],
-    good: &[(
-        "surface.json",
-        r#"{
-  "tools": [
-    {
-      "name": "read_note",
-      "description": "Reads one note.",
-      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-      "executor": "harn",
-      "annotations": {"kind": "read", "side_effect_level": "read_only"}
-    }
-  ]
-}
-"#,
-    )],
+    good: READ_NOTE_SURFACE,
     check,
 };
 
@@ -58,10 +44,10 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         else {
             continue;
         };
+        let message = format!("`{kind}` is not a kind of tool");
         findings.add(
-            RULE.finding(format!("`{kind}` is not a kind of tool"))
-                .at_any(entry.place_of("annotations"))
-                .tool(&*entry.name)
+            entry
+                .finding_at("annotations", &RULE, message)
                 .field("annotations.kind")
                 .help(suggest(kind, KINDS, "the kinds are")),
         );

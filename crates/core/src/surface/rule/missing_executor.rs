@@ -25,12 +25,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         .active_tools()
         .filter(|entry| entry.executor == Executor::Missing)
     {
-        findings.add(
-            RULE.finding(format!("tool \"{}\" has nothing that runs it", entry.name))
-                .at_any(entry.place.clone())
-                .tool(&*entry.name)
-                .field("executor")
-                .help("in a project add a `script` that defines `run(args)`, or register a Rust body under this name; in a surface name its `executor`"),
-        );
+        let message = format!("tool \"{}\" has nothing that runs it", entry.name);
+        let finding = entry.finding(&RULE, message).field("executor");
+        findings.add(finding.help("in a project add a `script` that defines `run(args)`, or register a Rust body under this name; in a surface name its `executor`"));
     }
 }

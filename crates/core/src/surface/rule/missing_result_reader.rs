@@ -77,13 +77,12 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         {
             continue;
         }
-        findings.add(
-            RULE.finding(format!("tool \"{}\" may answer with a handle, but no active tool can read it", entry.name))
-                .at_any(entry.place_of("result_readers"))
-                .tool(&*entry.name)
-                .field("result_readers")
-                .help("name an active tool in `result_readers`, or write `inline_result: true` if results are always complete"),
+        let message = format!(
+            "tool \"{}\" may answer with a handle, but no active tool can read it",
+            entry.name
         );
+        let finding = entry.finding_at("result_readers", &RULE, message);
+        findings.add(finding.field("result_readers").help("name an active tool in `result_readers`, or write `inline_result: true` if results are always complete"));
     }
 }
 

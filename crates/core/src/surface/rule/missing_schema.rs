@@ -1,6 +1,6 @@
 //! `TOOL_SURFACE_MISSING_SCHEMA`.
 
-use super::Check;
+use super::{Check, READ_NOTE_SURFACE};
 use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject};
 
@@ -23,21 +23,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 }
 "#,
     )],
-    good: &[(
-        "surface.json",
-        r#"{
-  "tools": [
-    {
-      "name": "read_note",
-      "description": "Reads one note.",
-      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-      "executor": "harn",
-      "annotations": {"kind": "read", "side_effect_level": "read_only"}
-    }
-  ]
-}
-"#,
-    )],
+    good: READ_NOTE_SURFACE,
     check,
 };
 
@@ -46,15 +32,8 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         .active_tools()
         .filter(|entry| entry.schema.is_none())
     {
-        findings.add(
-            RULE.finding(format!(
-                "tool \"{}\" has no schema for its arguments",
-                entry.name
-            ))
-            .at_any(entry.place.clone())
-            .tool(&*entry.name)
-            .field("parameters")
-            .help("write `parameters`; `{}` when it takes none"),
-        );
+        let message = format!("tool \"{}\" has no schema for its arguments", entry.name);
+        let finding = entry.finding(&RULE, message).field("parameters");
+        findings.add(finding.help("write `parameters`; `{}` when it takes none"));
     }
 }

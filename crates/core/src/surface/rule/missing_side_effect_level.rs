@@ -1,8 +1,9 @@
 //! `TOOL_SURFACE_MISSING_SIDE_EFFECT_LEVEL`.
 
-use super::Check;
+use super::{Check, READ_NOTE_SURFACE};
 use crate::diagnostic::{Rule, Severity};
 use crate::effect::{Effects, Level};
+use crate::nearest::backticked;
 use crate::surface::{AnnotationSource, Entry, Findings, Subject};
 
 pub(crate) const RULE: Rule<Check> = Rule {
@@ -24,21 +25,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 }
 "#,
     )],
-    good: &[(
-        "surface.json",
-        r#"{
-  "tools": [
-    {
-      "name": "read_note",
-      "description": "Reads one note.",
-      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-      "executor": "harn",
-      "annotations": {"kind": "read", "side_effect_level": "read_only"}
-    }
-  ]
-}
-"#,
-    )],
+    good: READ_NOTE_SURFACE,
     check,
 };
 
@@ -47,18 +34,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         .active_tools()
         .filter(|entry| entry.annotated == AnnotationSource::Written && is_unsaid(entry))
     {
-        let words = Level::LADDER
-            .map(|level| format!("`{}`", level.word()))
-            .join(", ");
+        let message = format!(
+            "the annotations of tool \"{}\" have no `side_effect_level`",
+            entry.name
+        );
+        let words = backticked(Level::LADDER.map(Level::word));
         findings.add(
-            RULE.finding(format!(
-                "the annotations of tool \"{}\" have no `side_effect_level`",
-                entry.name
-            ))
-            .at_any(entry.place_of("annotations"))
-            .tool(&*entry.name)
-            .field("side_effect_level")
-            .help(format!("write one of {words}")),
+            entry
+                .finding_at("annotations", &RULE, message)
+                .field("side_effect_level")
+                .help(format!("write one of {words}")),
         );
     }
 }

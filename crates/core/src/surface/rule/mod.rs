@@ -44,6 +44,41 @@ mod write_path_undeclared;
 use super::{Findings, Subject};
 use crate::diagnostic::Rule;
 
+/// A surface without faults, for the examples of many rules.
+const READ_NOTE_SURFACE: &[(&str, &str)] = &[(
+    "surface.json",
+    r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+      "executor": "harn",
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
+    }
+  ]
+}
+"#,
+)];
+
+/// The same with a constraint on its argument.
+const CONSTRAINED_SURFACE: &[(&str, &str)] = &[(
+    "surface.json",
+    r#"{
+  "tools": [
+    {
+      "name": "read_note",
+      "description": "Reads one note.",
+      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+      "executor": "harn",
+      "annotations": {"kind": "read", "side_effect_level": "read_only"}
+    }
+  ],
+  "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["notes/**"]}]}
+}
+"#,
+)];
+
 /// How a rule looks at a surface.
 pub(super) type Check = fn(&Subject<'_>, &mut Findings);
 

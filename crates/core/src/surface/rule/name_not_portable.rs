@@ -1,6 +1,6 @@
 //! `TOOL_SURFACE_NAME_NOT_PORTABLE`.
 
-use super::Check;
+use super::{Check, READ_NOTE_SURFACE};
 use crate::artifact::tool::is_offerable;
 use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Entry, Findings, Subject};
@@ -26,21 +26,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 }
 "#,
     )],
-    good: &[(
-        "surface.json",
-        r#"{
-  "tools": [
-    {
-      "name": "read_note",
-      "description": "Reads one note.",
-      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-      "executor": "harn",
-      "annotations": {"kind": "read", "side_effect_level": "read_only"}
-    }
-  ]
-}
-"#,
-    )],
+    good: READ_NOTE_SURFACE,
     check,
 };
 
@@ -49,15 +35,15 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         is_offerable(&entry.name) || entry.other_names.iter().any(|name| is_offerable(name))
     };
     for entry in subject.active_tools().filter(|entry| !portable(entry)) {
+        let message = format!(
+            "the name `{}` is not accepted by every provider",
+            entry.name
+        );
         findings.add(
-            RULE.finding(format!(
-                "the name `{}` is not accepted by every provider",
-                entry.name
-            ))
-            .at_any(entry.place.clone())
-            .tool(&*entry.name)
-            .field("name")
-            .help("use at most 64 of `A-Z a-z 0-9 _ -`, not starting with a digit or `-`"),
+            entry
+                .finding(&RULE, message)
+                .field("name")
+                .help("use at most 64 of `A-Z a-z 0-9 _ -`, not starting with a digit or `-`"),
         );
     }
 }

@@ -1,6 +1,6 @@
 //! `TOOL_SURFACE_NO_ACTIVE_TOOLS`.
 
-use super::Check;
+use super::{Check, READ_NOTE_SURFACE};
 use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Entry, Findings, Subject, ToolStatus};
 
@@ -24,21 +24,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 }
 "#,
     )],
-    good: &[(
-        "surface.json",
-        r#"{
-  "tools": [
-    {
-      "name": "read_note",
-      "description": "Reads one note.",
-      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-      "executor": "harn",
-      "annotations": {"kind": "read", "side_effect_level": "read_only"}
-    }
-  ]
-}
-"#,
-    )],
+    good: READ_NOTE_SURFACE,
     check,
 };
 

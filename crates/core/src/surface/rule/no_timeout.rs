@@ -31,15 +31,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if entry.timeout_ms != Some(0) || !entry.effects.is_some_and(waits) {
             continue;
         }
-        findings.add(
-            RULE.finding(format!(
-                "tool \"{}\" waits for processes or the network and has no `timeout_ms`",
-                entry.name
-            ))
-            .at_any(entry.place.clone())
-            .tool(&*entry.name)
-            .field("timeout_ms")
-            .help("write `timeout_ms`, in milliseconds"),
+        let message = format!(
+            "tool \"{}\" waits for processes or the network and has no `timeout_ms`",
+            entry.name
         );
+        let finding = entry.finding(&RULE, message).field("timeout_ms");
+        findings.add(finding.help("write `timeout_ms`, in milliseconds"));
     }
 }

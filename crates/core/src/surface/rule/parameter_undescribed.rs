@@ -2,6 +2,7 @@
 
 use super::Check;
 use crate::diagnostic::{Rule, Severity};
+use crate::nearest::backticked;
 use crate::surface::{Findings, Subject};
 use serde_json::Value;
 
@@ -49,58 +50,11 @@ pub(crate) const RULE: Rule<Check> = Rule {
 };
 
 /// Names that need no description.
-const PLAIN: &[&str] = &[
-    "args",
-    "body",
-    "branch",
-    "city",
-    "command",
-    "content",
-    "count",
-    "cwd",
-    "date",
-    "day",
-    "directory",
-    "email",
-    "encoding",
-    "file",
-    "files",
-    "handle",
-    "headers",
-    "host",
-    "id",
-    "input",
-    "key",
-    "language",
-    "length",
-    "limit",
-    "line",
-    "lines",
-    "message",
-    "method",
-    "name",
-    "number",
-    "offset",
-    "order",
-    "output",
-    "path",
-    "paths",
-    "pattern",
-    "port",
-    "prompt",
-    "query",
-    "regex",
-    "repository",
-    "tag",
-    "tags",
-    "text",
-    "timeout",
-    "title",
-    "topic",
-    "url",
-    "user",
-    "value",
-];
+const PLAIN: &str = "\
+    args body branch city command content count cwd date day directory email encoding file \
+    files handle headers host id input key language length limit line lines message method \
+    name number offset order output path paths pattern port prompt query regex repository \
+    tag tags text timeout title topic url user value";
 
 /// Suffixes of names that need no description.
 const PLAIN_ENDS: &[&str] = &[
@@ -109,32 +63,32 @@ const PLAIN_ENDS: &[&str] = &[
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for entry in subject.active_tools() {
-        let plain =
-            |name: &str| PLAIN.contains(&name) || PLAIN_ENDS.iter().any(|end| name.ends_with(end));
+        let plain = |name: &str| {
+            PLAIN.split(' ').any(|word| word == name)
+                || PLAIN_ENDS.iter().any(|end| name.ends_with(end))
+        };
         let says = |value: &Value| value.as_str().is_none_or(|words| !words.trim().is_empty());
         let said = |schema: &Value| {
             ["description", "title", "enum", "const", "$ref"]
                 .iter()
                 .any(|key| schema.get(key).is_some_and(says))
         };
-        let silent: Vec<String> = entry
+        let silent = entry
             .parameters()
-            .filter(|(name, schema)| !plain(name) && !said(schema))
-            .map(|(name, _)| format!("`{name}`"))
-            .collect();
+            .filter(|(name, schema)| !plain(name) && !said(schema));
+        let silent = backticked(silent.map(|(name, _)| name));
         if silent.is_empty() {
             continue;
         }
+        let message = format!(
+            "nothing says what {silent} of tool \"{}\" may be",
+            entry.name
+        );
+        let finding = entry.finding_at("parameters", &RULE, message);
         findings.add(
-            RULE.finding(format!(
-                "nothing says what {} of tool \"{}\" may be",
-                silent.join(", "),
-                entry.name
-            ))
-            .at_any(entry.place_of("parameters"))
-            .tool(&*entry.name)
-            .field("parameters")
-            .help("write a `description` with units, form and bounds"),
+            finding
+                .field("parameters")
+                .help("write a `description` with units, form and bounds"),
         );
     }
 }

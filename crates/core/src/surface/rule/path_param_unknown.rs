@@ -2,6 +2,7 @@
 
 use super::Check;
 use crate::diagnostic::{Rule, Severity};
+use crate::nearest::did_you_mean;
 use crate::surface::judge::listed;
 use crate::surface::{Findings, Subject};
 
@@ -59,19 +60,13 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             continue;
         };
         let close = subject.closest(first, entry.parameters().map(|(known, _)| known));
-        let help = close.map_or_else(
-            || "name arguments that the schema has".to_owned(),
-            |close| format!("did you mean `{close}`?"),
-        );
+        let help = did_you_mean(close, "name arguments that the schema has");
         let message = format!(
             "`path_params` of tool \"{}\" names {}, which its schema does not have",
             entry.name,
             listed(&missing)
         );
-        let finding = RULE
-            .finding(message)
-            .at_any(entry.place_of("annotations"))
-            .tool(&*entry.name);
+        let finding = entry.finding_at("annotations", &RULE, message);
         findings.add(
             finding
                 .field("annotations.arg_schema.path_params")

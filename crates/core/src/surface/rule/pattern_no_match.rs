@@ -1,9 +1,9 @@
 //! `TOOL_SURFACE_PATTERN_NO_MATCH`.
 
 use super::Check;
-use crate::diagnostic::{Rule, Severity};
+use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::span::Place;
-use crate::surface::{Findings, Pattern, PolicyOrigin, Subject};
+use crate::surface::{Constraint, Findings, Located, Pattern, PolicyOrigin, Subject};
 use std::collections::HashSet;
 
 pub(crate) const RULE: Rule<Check> = Rule {
@@ -74,47 +74,28 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         .iter()
         .filter(|policy| policy.origin == PolicyOrigin::Local)
     {
-        for pattern in policy
-            .tools
-            .iter()
-            .flatten()
-            .filter(|pattern| !none_active && !declared(&pattern.value))
-        {
-            report(
-                &pattern.value,
-                "the list of tools that are allowed",
-                pattern.place.as_ref(),
-                Severity::Warning,
-                findings,
-            );
+        for Located { value, place } in policy.tools.iter().flatten() {
+            if !none_active && !declared(value) {
+                let list = "the list of tools that are allowed";
+                findings.add(unmatched(value, list, place.as_ref()));
+            }
         }
-        // Denying a tool that does not exist yet is reasonable caution.
-        for pattern in policy
-            .deny
-            .iter()
-            .filter(|pattern| !declared(&pattern.value))
-        {
-            report(
-                &pattern.value,
-                "the list of tools that are denied",
-                pattern.place.as_ref(),
-                Severity::Note,
-                findings,
-            );
+        for Located { value, place } in &policy.deny {
+            if !declared(value) {
+                let list = "the list of tools that are denied";
+                let finding = unmatched(value, list, place.as_ref());
+                // Denying a tool that does not exist yet is reasonable caution.
+                let severity = Severity::Note;
+                findings.add(Diagnostic {
+                    severity,
+                    ..finding
+                });
+            }
         }
-        for constraint in policy
-            .constraints
-            .iter()
-            .filter(|constraint| !constraint.tool.is_exact())
-        {
-            if !subject.matches_any(&constraint.tool) {
-                report(
-                    &constraint.tool,
-                    "a constraint on arguments",
-                    constraint.place.as_ref(),
-                    Severity::Warning,
-                    findings,
-                );
+        for Constraint { tool, place, .. } in &policy.constraints {
+            if !tool.is_exact() && !subject.matches_any(tool) {
+                let list = "a constraint on arguments";
+                findings.add(unmatched(tool, list, place.as_ref()));
             }
         }
     }
@@ -135,34 +116,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
                 .help("fix or remove it: it says nothing about any tool"),
         );
     }
-    for approval in subject
-        .surface
-        .approval
-        .iter()
-        .filter(|approval| !approval.pattern.is_exact())
-    {
-        if !subject.matches_any(&approval.pattern) {
-            report(
-                &approval.pattern,
-                &approval.field,
-                approval.place.as_ref(),
-                Severity::Warning,
-                findings,
-            );
+    for approval in &subject.surface.approval {
+        let (pattern, place) = (&approval.pattern, approval.place.as_ref());
+        if !pattern.is_exact() && !subject.matches_any(pattern) {
+            findings.add(unmatched(pattern, &approval.field, place));
         }
     }
 }
 
-fn report(
-    pattern: &Pattern,
-    list: &str,
-    place: Option<&Place>,
-    severity: Severity,
-    findings: &mut Findings,
-) {
-    let mut finding = RULE
-        .finding(format!("`{}` in {list} matches no tool", pattern.text()))
-        .at_any(place.cloned());
-    finding.severity = severity;
-    findings.add(finding.help("fix or remove it"));
+fn unmatched(pattern: &Pattern, list: &str, place: Option<&Place>) -> Diagnostic {
+    RULE.finding(format!("`{}` in {list} matches no tool", pattern.text()))
+        .at_any(place.cloned())
+        .help("fix or remove it")
 }

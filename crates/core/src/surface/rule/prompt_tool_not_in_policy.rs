@@ -1,6 +1,7 @@
 //! `TOOL_SURFACE_PROMPT_TOOL_NOT_IN_POLICY`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::diagnostic::{Rule, Severity};
 use crate::surface::{Findings, Subject, ToolStatus};
 
@@ -10,10 +11,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
     why: "The text tells a model to use a tool that it is not offered: the tool is declared, but \
           policy or an error withholds it.",
     bad: &[
-        (
-            ".harness/tools/read_note.md",
-            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-        ),
+        READ_NOTE,
         (
             ".harness/tools/list_notes.md",
             "---\nscript: |\n  def run(args):\n      return fs.list(\".\")\n---\nLists the notes.\n",
@@ -24,10 +22,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
         ),
     ],
     good: &[
-        (
-            ".harness/tools/read_note.md",
-            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-        ),
+        READ_NOTE,
         (
             "harness.md",
             "---\nformat: 1\n---\nCall read_note() before you answer.\n",
@@ -44,15 +39,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         } else {
             String::new()
         };
-        findings.add(
-            RULE.finding(format!(
-                "the text uses tool \"{}\", which is not active{why}",
-                said.name
-            ))
-            .at_any(said.places.iter().cloned())
-            .tool(&*said.name)
-            .field("prompt")
-            .help("let the policy offer the tool, or remove it from the text"),
-        );
+        let finding = said.finding(&RULE, &format!("is not active{why}"));
+        findings.add(finding.help("let the policy offer the tool, or remove it from the text"));
     }
 }

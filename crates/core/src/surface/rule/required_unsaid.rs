@@ -3,6 +3,7 @@
 use super::Check;
 use crate::artifact::node::{Kind, Node};
 use crate::diagnostic::{Rule, Severity};
+use crate::nearest::backticked;
 use crate::span::{Place, Span};
 use crate::surface::json;
 use crate::surface::{Entry, Findings, Subject};
@@ -57,11 +58,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if missing.is_empty() {
             continue;
         }
-        let names = missing
-            .iter()
-            .map(|name| format!("`{name}`"))
-            .collect::<Vec<_>>()
-            .join(", ");
+        let names = backticked(missing.iter().copied());
         let message = format!(
             "the annotations of tool \"{}\" require {names}, but its schema does not",
             entry.name
@@ -71,7 +68,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .tool(&*entry.name)
             .field("parameters.required");
         let finding = finding.help("add what is missing to `required` of the schema");
-        findings.add(match mended(entry, &missing) {
+        findings.add(match fixed(entry, &missing) {
             Some((place, words)) => finding.at(place).fix(words),
             None => finding.at_any(entry.place_of("parameters")),
         });
@@ -79,7 +76,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 }
 
 /// The fix that makes the schema require them too.
-fn mended(entry: &Entry<'_>, missing: &[&str]) -> Option<(Place, String)> {
+fn fixed(entry: &Entry<'_>, missing: &[&str]) -> Option<(Place, String)> {
     let (_, place) = entry
         .fields
         .iter()

@@ -1,7 +1,8 @@
 //! `TOOL_SURFACE_REQUIRED_WITHOUT_PROPERTY`.
 
-use super::Check;
+use super::{Check, READ_NOTE_SURFACE};
 use crate::diagnostic::{Rule, Severity};
+use crate::nearest::did_you_mean;
 use crate::surface::judge::listed;
 use crate::surface::{Entry, Findings, Subject};
 use std::collections::HashSet;
@@ -27,21 +28,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 }
 "#,
     )],
-    good: &[(
-        "surface.json",
-        r#"{
-  "tools": [
-    {
-      "name": "read_note",
-      "description": "Reads one note.",
-      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-      "executor": "harn",
-      "annotations": {"kind": "read", "side_effect_level": "read_only"}
-    }
-  ]
-}
-"#,
-    )],
+    good: READ_NOTE_SURFACE,
     check,
 };
 
@@ -76,21 +63,16 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             let Some(first) = missing.first() else {
                 continue;
             };
-            let help = subject
-                .closest(first, entry.parameters().map(|(known, _)| known))
-                .map_or_else(
-                    || "describe it in `properties`, or do not require it".to_owned(),
-                    |close| format!("did you mean `{close}`?"),
-                );
-            let finding = RULE.finding(format!(
+            let close = subject.closest(first, entry.parameters().map(|(known, _)| known));
+            let help = did_you_mean(close, "describe it in `properties`, or do not require it");
+            let message = format!(
                 "tool \"{}\" requires {}, which its schema does not have",
                 entry.name,
                 listed(&missing)
-            ));
+            );
             findings.add(
-                finding
-                    .at_any(entry.place_of(part))
-                    .tool(&*entry.name)
+                entry
+                    .finding_at(part, &RULE, message)
                     .field(field)
                     .help(help),
             );

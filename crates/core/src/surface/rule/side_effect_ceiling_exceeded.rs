@@ -55,20 +55,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             else {
                 continue;
             };
+            let message = format!("tool \"{}\" exceeds the policy: {because}", entry.name);
+            let places = entry.place_of("side_effect_level").into_iter();
             findings.add(
-                RULE.finding(format!(
-                    "tool \"{}\" exceeds the policy: {because}",
-                    entry.name
-                ))
-                .at_any(
-                    entry
-                        .place_of("side_effect_level")
-                        .into_iter()
-                        .chain(ceiling.place.clone()),
-                )
-                .tool(&*entry.name)
-                .field("side_effect_level")
-                .help("raise the ceiling, or leave the tool out"),
+                entry
+                    .finding(&RULE, message)
+                    .at_any(places.chain(ceiling.place.clone()))
+                    .field("side_effect_level")
+                    .help("raise the ceiling, or leave the tool out"),
             );
         }
     }

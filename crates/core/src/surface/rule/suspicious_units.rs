@@ -103,25 +103,23 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             let Some((unit, other)) = contradicts(name, words) else {
                 continue;
             };
-            let finding = RULE.finding(format!(
+            let message = format!(
                 "`{name}` of tool \"{}\" sounds like {unit}, but its description says {other}",
                 entry.name
-            ));
-            let finding = finding
-                .at_any(entry.place_of("parameters"))
-                .tool(&*entry.name)
-                .field(format!("parameters.{name}"));
-            findings.add(finding.help("use one unit in both"));
+            );
+            let finding = entry.finding_at("parameters", &RULE, message);
+            findings.add(
+                finding
+                    .field(format!("parameters.{name}"))
+                    .help("use one unit in both"),
+            );
         }
         if let Some(cap @ 1..SHORTEST_MS) = entry.timeout_ms {
-            let finding = RULE.finding(format!(
+            let message = format!(
                 "`timeout_ms: {cap}` of tool \"{}\" is {cap} milliseconds",
                 entry.name
-            ));
-            let finding = finding
-                .at_any(entry.place.clone())
-                .tool(&*entry.name)
-                .field("timeout_ms");
+            );
+            let finding = entry.finding(&RULE, message).field("timeout_ms");
             findings.add(finding.help(format!("if seconds are meant, write {cap}000")));
         }
     }

@@ -80,8 +80,5 @@ fn finding(entry: &Entry<'_>, what: &str, tokens: Tokens, most: usize) -> Diagno
         "the {what} of tool \"{}\" is {count} long; {most} would be a fiftieth of the context",
         entry.name
     );
-    RULE.finding(message)
-        .at_any(entry.place_of(field))
-        .tool(&*entry.name)
-        .field(field)
+    entry.finding_at(field, &RULE, message).field(field)
 }

@@ -1,7 +1,8 @@
 //! `TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_KEY`.
 
-use super::Check;
+use super::{CONSTRAINED_SURFACE, Check};
 use crate::diagnostic::{Rule, Severity};
+use crate::nearest::did_you_mean;
 use crate::surface::{Findings, Subject};
 
 pub(crate) const RULE: Rule<Check> = Rule {
@@ -25,22 +26,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 }
 "#,
     )],
-    good: &[(
-        "surface.json",
-        r#"{
-  "tools": [
-    {
-      "name": "read_note",
-      "description": "Reads one note.",
-      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-      "executor": "harn",
-      "annotations": {"kind": "read", "side_effect_level": "read_only"}
-    }
-  ],
-  "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["notes/**"]}]}
-}
-"#,
-    )],
+    good: CONSTRAINED_SURFACE,
     check,
 };
 
@@ -65,10 +51,6 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .iter()
             .flat_map(|entry| entry.parameters().map(|(name, _)| name));
         let close = subject.closest(key, known);
-        let help = close.map_or_else(
-            || "name an argument that the schema has".to_owned(),
-            |close| format!("did you mean `{close}`?"),
-        );
         let mut finding = RULE
             .finding(format!(
                 "`{key}` is not an argument of {of} \"{}\"",
@@ -76,7 +58,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             ))
             .at_any(constraint.place.clone())
             .field(format!("tool_arg_constraints.{key}"))
-            .help(help);
+            .help(did_you_mean(close, "name an argument that the schema has"));
         finding.tool = constraint
             .tool
             .is_exact()

@@ -1,7 +1,8 @@
 //! `TOOL_SURFACE_UNKNOWN_ARG_CONSTRAINT_TOOL`.
 
-use super::Check;
+use super::{CONSTRAINED_SURFACE, Check};
 use crate::diagnostic::{Rule, Severity};
+use crate::nearest::did_you_mean;
 use crate::surface::{Findings, Subject};
 
 pub(crate) const RULE: Rule<Check> = Rule {
@@ -25,22 +26,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
 }
 "#,
     )],
-    good: &[(
-        "surface.json",
-        r#"{
-  "tools": [
-    {
-      "name": "read_note",
-      "description": "Reads one note.",
-      "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-      "executor": "harn",
-      "annotations": {"kind": "read", "side_effect_level": "read_only"}
-    }
-  ],
-  "policy": {"tool_arg_constraints": [{"tool": "read_note", "arg_key": "path", "arg_patterns": ["notes/**"]}]}
-}
-"#,
-    )],
+    good: CONSTRAINED_SURFACE,
     check,
 };
 
@@ -50,11 +36,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         if !constraint.tool.is_exact() || subject.active.contains_key(name) {
             continue;
         }
-        let close = subject.nearest(name);
-        let help = close.map_or_else(
-            || "name an active tool, or remove the constraint".to_owned(),
-            |close| format!("did you mean `{close}`?"),
-        );
+        let otherwise = "name an active tool, or remove the constraint";
         findings.add(
             RULE.finding(format!(
                 "the constraint is about tool \"{name}\", which is not active"
@@ -62,7 +44,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             .at_any(constraint.place.clone())
             .tool(name)
             .field("tool_arg_constraints.tool")
-            .help(help),
+            .help(did_you_mean(subject.nearest(name), otherwise)),
         );
     }
 }

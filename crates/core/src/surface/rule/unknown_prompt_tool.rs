@@ -1,7 +1,9 @@
 //! `TOOL_SURFACE_UNKNOWN_PROMPT_TOOL`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::diagnostic::{Rule, Severity};
+use crate::nearest::did_you_mean;
 use crate::surface::{Findings, Subject};
 
 pub(crate) const RULE: Rule<Check> = Rule {
@@ -10,20 +12,14 @@ pub(crate) const RULE: Rule<Check> = Rule {
     why: "A model that is told to use a tool it does not have calls it, is refused, and tries \
           again.",
     bad: &[
-        (
-            ".harness/tools/read_note.md",
-            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-        ),
+        READ_NOTE,
         (
             "harness.md",
             "---\nformat: 1\n---\nCall read_notes() before you answer.\n",
         ),
     ],
     good: &[
-        (
-            ".harness/tools/read_note.md",
-            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-        ),
+        READ_NOTE,
         (
             "harness.md",
             "---\nformat: 1\n---\nCall read_note() before you answer.\n",
@@ -34,21 +30,8 @@ pub(crate) const RULE: Rule<Check> = Rule {
 
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for said in &subject.mentions.unknown {
-        let close = subject.nearest(&said.name);
-        let help = match close {
-            Some(close) => format!("did you mean `{close}`?"),
-            None => "declare the tool, change the text, or put `<!-- harness: ignore-next-line -->` before it if it is meant as an example"
-                .to_owned(),
-        };
-        findings.add(
-            RULE.finding(format!(
-                "the text uses tool \"{}\", which is not declared",
-                said.name
-            ))
-            .at_any(said.places.iter().cloned())
-            .tool(&*said.name)
-            .field("prompt")
-            .help(help),
-        );
+        let otherwise = "declare the tool, change the text, or put `<!-- harness: ignore-next-line -->` before it if it is meant as an example";
+        let help = did_you_mean(subject.nearest(&said.name), otherwise);
+        findings.add(said.finding(&RULE, "is not declared").help(help));
     }
 }

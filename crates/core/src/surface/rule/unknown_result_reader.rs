@@ -3,6 +3,7 @@
 use super::Check;
 use super::missing_result_reader::can_read;
 use crate::diagnostic::{Rule, Severity};
+use crate::nearest::did_you_mean;
 use crate::surface::judge::listed;
 use crate::surface::{Entry, Findings, Subject};
 
@@ -117,13 +118,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
 }
 
 fn add(entry: &Entry<'_>, message: String, close: Option<&str>, findings: &mut Findings) {
-    let help = close.map_or_else(
-        || "name an active tool that reads".to_owned(),
-        |close| format!("did you mean `{close}`?"),
-    );
-    let finding = RULE
-        .finding(message)
-        .at_any(entry.place_of("result_readers"))
-        .tool(&*entry.name);
+    let help = did_you_mean(close, "name an active tool that reads");
+    let finding = entry.finding_at("result_readers", &RULE, message);
     findings.add(finding.field("result_readers").help(help));
 }

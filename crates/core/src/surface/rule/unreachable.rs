@@ -1,9 +1,10 @@
 //! `TOOL_SURFACE_UNREACHABLE`.
 
 use super::Check;
+use crate::artifact::rule::READ_NOTE;
 use crate::diagnostic::{Rule, Severity};
+use crate::surface::judge::tool_names;
 use crate::surface::{Findings, Subject, ToolStatus};
-use std::collections::HashSet;
 
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "TOOL_SURFACE_UNREACHABLE",
@@ -11,10 +12,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
     why: "The project declares a tool that its own policy never offers. Its authors maintain it \
           for nothing, or believe that models can use it.",
     bad: &[
-        (
-            ".harness/tools/read_note.md",
-            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-        ),
+        READ_NOTE,
         (
             ".harness/tools/list_notes.md",
             "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nLists the notes.\n",
@@ -25,10 +23,7 @@ pub(crate) const RULE: Rule<Check> = Rule {
         ),
     ],
     good: &[
-        (
-            ".harness/tools/read_note.md",
-            "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
-        ),
+        READ_NOTE,
         (
             ".harness/tools/list_notes.md",
             "---\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nLists the notes.\n",
@@ -49,12 +44,7 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         return;
     }
     // What a text names was reported there.
-    let said: HashSet<&str> = subject
-        .mentions
-        .inactive
-        .iter()
-        .filter_map(|said| Some(&*said.tool?.name))
-        .collect();
+    let said = tool_names(&subject.mentions.inactive);
     for entry in subject
         .surface
         .tools
@@ -65,13 +55,11 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         let (Some(_), ToolStatus::Denied(why)) = (entry.timeout_ms, &entry.status) else {
             continue;
         };
+        let message = format!("tool \"{}\" is never offered: {why}", entry.name);
         findings.add(
-            RULE.finding(format!("tool \"{}\" is never offered: {why}", entry.name))
-                .at_any(entry.place.clone())
-                .tool(&*entry.name)
-                .help(
-                    "change the policy, or set the file aside with an underscore before its name",
-                ),
+            entry.finding(&RULE, message).help(
+                "change the policy, or set the file aside with an underscore before its name",
+            ),
         );
     }
 }

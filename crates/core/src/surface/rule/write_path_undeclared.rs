@@ -64,10 +64,14 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
         {
             continue;
         }
+        let message = format!(
+            "tool \"{}\" writes, but declares no path argument that `write_path_allowlist` could judge",
+            entry.name
+        );
         findings.add(
-            RULE.finding(format!("tool \"{}\" writes, but declares no path argument that `write_path_allowlist` could judge", entry.name))
+            entry
+                .finding(&RULE, message)
                 .at_any(entry.place.clone().into_iter().chain(limit.place.clone()))
-                .tool(&*entry.name)
                 .field("annotations.arg_schema.path_params")
                 .help("name the arguments that are paths in `path_params`"),
         );

@@ -76,7 +76,7 @@ fn a_text_may_take_a_fiftieth_of_the_context() {
 }
 
 #[test]
-fn an_alias_stands_for_an_argument_under_a_name_that_is_none() {
+fn an_alias_must_stand_for_an_argument_and_not_be_one() {
     let with = |aliases: Value, schema: Value| {
         let annotations =
             json!({"side_effect_level": "read_only", "arg_schema": {"arg_aliases": aliases}});
@@ -270,7 +270,7 @@ fn a_field_of_a_tool_that_is_wrong_is_reported_by_itself() {
 }
 
 #[test]
-fn a_slip_of_the_finger_in_a_tool_is_known_by_what_it_is_close_to() {
+fn a_typo_in_a_tool_is_reported_with_the_closest_key() {
     expect(
         &json!({"tools": [tool("read_note", &json!({"description": null, "descripton": "d"}))]}),
         &["KEY_UNKNOWN", "BODY_EMPTY"],

@@ -485,7 +485,7 @@ fn spellings_that_disagree_are_an_error() {
 }
 
 #[test]
-fn what_is_malformed_is_an_error_and_never_passed_over() {
+fn a_malformed_part_is_an_error_and_never_skipped() {
     let tools = json!([tool("read_note", &json!({}))]);
     for part in [
         json!({"policy": "none"}),
@@ -560,7 +560,7 @@ fn what_is_malformed_is_an_error_and_never_passed_over() {
 }
 
 #[test]
-fn a_pattern_that_is_none_only_ever_closes() {
+fn an_invalid_pattern_only_ever_closes() {
     let surface = json!({"tools": [tool("read_note", &json!({"description": null}))], "policy": {"tools": ["[oops"]}});
     let surface = read(&surface, None);
     assert!(

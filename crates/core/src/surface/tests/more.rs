@@ -46,7 +46,7 @@ fn names_must_be_taken_by_every_provider() {
 }
 
 #[test]
-fn what_is_required_is_described() {
+fn required_arguments_are_described() {
     let demanding = |schema: Value| tools(&[tool("read_note", &json!({ "parameters": schema }))]);
     expect(
         &demanding(
@@ -241,7 +241,7 @@ fn capabilities_stay_within_the_policy() {
 }
 
 #[test]
-fn what_a_reviewer_does_not_see_is_reported() {
+fn text_that_a_reviewer_cannot_see_is_reported() {
     let described = |words: &str| tools(&[tool("read_note", &json!({ "description": words }))]);
     for words in [
         "Reads.\u{200b}",

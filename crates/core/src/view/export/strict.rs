@@ -149,7 +149,7 @@ fn fit_one(
         return if no_extra && *schema == json!(false) {
             Ok(())
         } else {
-            Err(format!("{at} is no schema with a type"))
+            Err(format!("{at} is not a schema with a type"))
         };
     };
     if let Some(keyword) = object
@@ -188,7 +188,7 @@ fn fit_one(
         .flatten()
         .any(|one| one.is_object() || one.is_array())
     {
-        return Err(format!("a choice at {at} that is no plain value"));
+        return Err(format!("a choice at {at} that is not a plain value"));
     }
     if is_object(object) {
         if object

@@ -1,4 +1,4 @@
-//! How many calls run at once, and how many at all.
+//! How many calls run at once, and how many in total.
 
 use super::{numbers, requests, waits};
 use crate::support::{Gate, bare, call, code, echo, load, numbered, until};
@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tool_harness::effect::Effects;
+use tool_harness::Effects;
 use tool_harness::store::StoreScope;
 use tool_harness::tool::{Idempotency, Limits, RetryPolicy, blocking};
 use tool_harness::{Run, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_calls_of_one_turn_run_eight_at_once_and_answer_in_order() {
+async fn a_thousand_calls_of_one_turn_run_eight_at_a_time_and_answer_in_order() {
     let time = Duration::from_millis(20);
     let (tool, most) = waits(ToolSpec::new("wait", "Waits.").pure(), time);
     let (engine, _) = load(bare().tool(tool)).await;
@@ -33,12 +33,12 @@ async fn a_thousand_calls_of_one_turn_run_eight_at_once_and_answer_in_order() {
         (values, most.load(Ordering::SeqCst)),
         ((0..1000).collect(), 8)
     );
-    // That it takes little longer is for the benchmark to show: a busy machine has no upper end.
+    // The benchmark shows that it takes little longer: a busy machine has no upper bound.
     assert!(took >= time * 125, "{took:?}");
 }
 
 #[tokio::test]
-async fn limits_of_a_tool_a_key_and_the_engine_hold() {
+async fn tool_key_and_engine_limits_are_enforced() {
     let wait = |spec: ToolSpec| waits(spec, Duration::from_millis(5));
     let limits = Limits {
         max_concurrency: Some(2),
@@ -120,7 +120,7 @@ async fn two_calls_never_write_the_same_path_at_once() {
 }
 
 #[tokio::test]
-async fn where_three_of_five_are_allowed_three_run_and_two_are_refused() {
+async fn if_three_of_five_calls_are_allowed_three_run_and_two_are_refused() {
     let per_tool = numbered(
         ToolSpec::new("few", "Few.").pure().limits(Limits {
             max_calls: Some(3),
@@ -153,7 +153,7 @@ async fn where_three_of_five_are_allowed_three_run_and_two_are_refused() {
         .expect("a turn")
         .call(vec![ToolRequest::new("n", "echo", json!({"n": 1}))])
         .await;
-    assert!(!next.results[0].is_error, "a new turn counts anew");
+    assert!(!next.results[0].is_error, "a new turn starts from zero");
     let next = runs[0]
         .turn()
         .expect("a turn")
@@ -164,7 +164,7 @@ async fn where_three_of_five_are_allowed_three_run_and_two_are_refused() {
 }
 
 #[tokio::test]
-async fn where_several_limits_hold_each_counts_only_what_ran() {
+async fn with_several_limits_each_counts_only_calls_that_ran() {
     let limits = Limits {
         max_calls: Some(5),
         ..Limits::default()
@@ -210,7 +210,7 @@ async fn where_several_limits_hold_each_counts_only_what_ran() {
 }
 
 #[tokio::test]
-async fn a_run_keeps_its_session_and_its_limits_whoever_else_comes() {
+async fn a_run_keeps_its_session_and_limits_beside_other_runs() {
     struct Counts;
     impl Tool for Counts {
         fn spec(&self) -> ToolSpec {
@@ -293,7 +293,7 @@ async fn tools_that_block_do_not_stall_others() {
     let mut all = requests("block", numbers(6));
     all.push(ToolRequest::new("quick", "echo", json!({"n": 1})));
     let (turned, ()) = tokio::join!(turn.call(all), async {
-        // Six block at once, and the seventh call ends meanwhile.
+        // Six block at once, and the seventh call ends in the meantime.
         until(|| blocked.load(Ordering::SeqCst) == 6 && !events.ends().is_empty()).await;
         gate.open();
     });
@@ -301,7 +301,7 @@ async fn tools_that_block_do_not_stall_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thread_that_is_left_behind_keeps_its_place_until_it_ends() {
+async fn an_abandoned_thread_keeps_its_permit_until_it_ends() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Write {
         path: String,

@@ -1,4 +1,4 @@
-//! How calls run: places, limits, retries, keys.
+//! How calls run: permits, limits, retries, keys.
 
 mod limits;
 mod nested;
@@ -23,7 +23,7 @@ fn numbers(count: i64) -> impl Iterator<Item = Value> {
     (0..count).map(|n| json!({"n": n}))
 }
 
-/// A tool that waits, and how many of its calls were at work at once at most.
+/// A tool that waits, and the highest number of its calls that ran at once.
 fn waits(spec: ToolSpec, time: Duration) -> (impl Tool, Arc<AtomicUsize>) {
     let (at_once, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let seen = Arc::clone(&most);

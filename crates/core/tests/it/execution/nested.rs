@@ -1,4 +1,4 @@
-//! Calls inside calls, and what ends a run.
+//! Nested calls, and what ends a run.
 
 use super::{requests, waits};
 use crate::support::{bare, call, code, load, numbered};
@@ -6,16 +6,16 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tool_harness::control::Control;
+use tool_harness::Control;
 use tool_harness::engine::Ended;
 use tool_harness::engine::{ErrorPolicy, Reaction};
 use tool_harness::middleware::{Around, Later, Middleware, Next, Reply, Seen, Step};
-use tool_harness::refusal::{Class, Code};
 use tool_harness::tool::{Limits, RetryPolicy};
+use tool_harness::{Class, Code};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 #[tokio::test]
-async fn control_flow_is_no_message_and_the_policy_says_what_ends_a_run() {
+async fn control_flow_is_not_a_message_and_the_policy_says_what_ends_a_run() {
     let tool = numbered(ToolSpec::new("t", "T.").pure(), |n| async move {
         match n {
             0 => Ok(0),
@@ -58,14 +58,10 @@ async fn control_flow_is_no_message_and_the_policy_says_what_ends_a_run() {
     assert!(
         matches!(turned(strict, &[0, 1]).await, Err(Ended::Failed(refusal)) if refusal.code == Code::Failed)
     );
-    assert_eq!(
-        events.ends().len(),
-        8,
-        "each call has its last event all the same"
-    );
+    assert_eq!(events.ends().len(), 8, "each call still has its last event");
 }
 
-/// Calls `stop`, and makes a text of whatever comes.
+/// Calls `stop` and turns the outcome into text.
 struct Outer;
 
 impl Tool for Outer {
@@ -86,7 +82,7 @@ impl Tool for Outer {
 }
 
 #[tokio::test]
-async fn where_a_run_shall_go_is_not_swallowed_by_the_tool_around_the_one_that_says_it() {
+async fn an_enclosing_tool_cannot_swallow_control_flow() {
     let stop = numbered(ToolSpec::new("stop", "Stops.").pure(), |_| async move {
         Err(ToolError::control(Control::Pause("ask the owner".into())))
     });
@@ -132,7 +128,7 @@ impl Tool for Hangs {
     }
 }
 
-/// Makes a result of every failure, or tries again.
+/// Turns every failure into a result, or retries.
 struct Soothes;
 
 impl Middleware for Soothes {
@@ -168,7 +164,7 @@ impl Around for Soothes {
 }
 
 #[tokio::test]
-async fn where_a_run_shall_go_no_link_no_layer_and_no_deadline_makes_a_result_of_it() {
+async fn no_middleware_layer_or_deadline_turns_control_flow_into_a_result() {
     let built = || {
         let stopped = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&stopped);
@@ -211,7 +207,7 @@ async fn where_a_run_shall_go_no_link_no_layer_and_no_deadline_makes_a_result_of
         assert_eq!(
             stopped.load(Ordering::SeqCst),
             1,
-            "{what} {tool}: nothing is begun again"
+            "{what} {tool}: nothing starts again"
         );
         assert_eq!(
             events.ends(),
@@ -220,7 +216,7 @@ async fn where_a_run_shall_go_no_link_no_layer_and_no_deadline_makes_a_result_of
     }
 }
 
-/// Calls another tool, and waits for what comes of it.
+/// Calls another tool and waits for its result.
 struct Asks(ToolSpec, &'static str);
 
 impl Tool for Asks {
@@ -235,7 +231,7 @@ impl Tool for Asks {
         arguments: Map<String, Value>,
     ) -> Result<ToolOutput, ToolError> {
         let n = arguments["n"].as_i64().unwrap_or(0);
-        // Whoever else is at it shall have begun.
+        // Let the other calls begin first.
         tokio::time::sleep(Duration::from_millis(20)).await;
         let (first, second) = tokio::join!(runtime.call(self.1, json!({"n": n - 1})), async {
             match n {
@@ -254,7 +250,7 @@ impl Tool for Asks {
 }
 
 #[tokio::test]
-async fn a_call_inside_another_waits_for_others_and_is_refused_only_where_they_wait_for_it() {
+async fn a_nested_call_waits_for_a_permit_and_is_refused_only_in_a_deadlock() {
     let one = |name: &str| {
         ToolSpec::new(name, "One at once.").pure().limits(Limits {
             max_concurrency: Some(1),
@@ -291,7 +287,7 @@ async fn a_call_inside_another_waits_for_others_and_is_refused_only_where_they_w
         engine.call(call("slow", json!({"n": 1}))),
         engine.call(short)
     );
-    // It ends at the same time as the call around it, and either may say so.
+    // It ends together with the enclosing call, and either may report it.
     assert!(
         asked.text().contains("tool.timeout"),
         "no longer than it has: {}",
@@ -300,14 +296,14 @@ async fn a_call_inside_another_waits_for_others_and_is_refused_only_where_they_w
 }
 
 #[tokio::test]
-async fn calls_inside_calls_never_wait_in_a_circle() {
+async fn nested_calls_never_deadlock() {
     let at_once = |name: &str, most| {
         ToolSpec::new(name, "Calls.").pure().limits(Limits {
             max_concurrency: Some(most),
             ..Limits::default()
         })
     };
-    // One that calls itself, two that call each other, and one of whose two places another call has.
+    // A tool that calls itself, two that call each other, and one with one of its two permits taken.
     let own = Asks(at_once("own", 1), "own");
     let (here, there) = (
         Asks(at_once("here", 1), "there"),

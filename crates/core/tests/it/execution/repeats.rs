@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use tool_harness::effect::Effects;
+use tool_harness::Effects;
 use tool_harness::tool::{Idempotency, Inject, RetryPolicy};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 #[tokio::test]
-async fn what_may_pass_is_tried_again_only_when_a_repeat_does_no_harm() {
+async fn transient_failures_are_retried_only_if_a_repeat_is_safe() {
     let retry = || RetryPolicy {
         max_attempts: 3,
         initial_backoff_ms: 4,
@@ -80,7 +80,7 @@ async fn what_may_pass_is_tried_again_only_when_a_repeat_does_no_harm() {
         assert_eq!(
             retried
                 .iter()
-                .map(|event| event.fields["attempt"].as_u64())
+                .map(|event| event.fields()["attempt"].as_u64())
                 .collect::<Vec<_>>(),
             (2..=attempts as u64).map(Some).collect::<Vec<_>>()
         );
@@ -88,7 +88,7 @@ async fn what_may_pass_is_tried_again_only_when_a_repeat_does_no_harm() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_between_two_attempts_is_cancelled() {
+async fn a_call_cancelled_between_two_attempts_is_cancelled() {
     let retry = RetryPolicy {
         max_attempts: 3,
         initial_backoff_ms: 60_000,
@@ -113,7 +113,7 @@ async fn a_call_that_is_cancelled_between_two_attempts_is_cancelled() {
 }
 
 #[tokio::test]
-async fn a_repeated_key_gets_the_stored_result_also_while_the_first_is_at_work() {
+async fn a_repeated_key_gets_the_stored_result_even_while_the_first_call_runs() {
     struct Pay(AtomicUsize);
     impl Tool for Pay {
         fn spec(&self) -> ToolSpec {

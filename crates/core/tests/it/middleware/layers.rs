@@ -6,12 +6,12 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use tool_harness::Class;
 use tool_harness::middleware::{Around, Later, Next, Seen};
-use tool_harness::refusal::Class;
 use tool_harness::{ToolError, ToolOutput, ToolRequest, ToolSpec};
 
 #[tokio::test]
-async fn a_link_or_layer_that_never_ends_holds_no_call_beyond_its_time() {
+async fn middleware_that_never_ends_holds_no_call_beyond_its_deadline() {
     for at in ["before", "defer", "after", "around", "nowhere"] {
         let (engine, events) = load(
             bare()
@@ -63,7 +63,7 @@ async fn a_link_or_layer_that_never_ends_holds_no_call_beyond_its_time() {
     );
 }
 
-/// Tries up to so often, or answers itself.
+/// Retries up to this often, or answers itself.
 struct Tries(usize);
 
 impl Around for Tries {
@@ -91,7 +91,7 @@ impl Around for Tries {
 }
 
 #[tokio::test]
-async fn a_layer_tries_again_answers_itself_and_is_checked_against_the_schema() {
+async fn a_layer_can_retry_or_answer_and_its_result_is_checked_against_the_schema() {
     for (tries, succeeds_at, attempts, expected) in
         [(3, 3, 3, ""), (2, 3, 2, "tool.failed"), (0, 1, 0, "")]
     {
@@ -123,7 +123,7 @@ async fn a_layer_tries_again_answers_itself_and_is_checked_against_the_schema() 
     }
 }
 
-/// Looks at a failure, and says it in its own way.
+/// Rewords a failure.
 struct Rewords(fn(&mut ToolError), Log);
 
 impl Around for Rewords {
@@ -151,12 +151,12 @@ impl Around for Rewords {
 }
 
 #[tokio::test]
-async fn a_layer_sees_the_code_and_details_of_a_failure_and_what_it_changes_is_told() {
+async fn a_layer_sees_the_code_and_details_of_a_failure_and_can_change_them() {
     let busy = || {
         numbered(ToolSpec::new("ask", "Asks.").pure(), |n| async move {
             match n {
                 0 => Err(ToolError::retryable("busy", "try later").detail("after_ms", 50)),
-                _ => panic!("no code of its own"),
+                _ => panic!("it has no code"),
             }
         })
     };
@@ -217,7 +217,7 @@ async fn a_layer_sees_the_code_and_details_of_a_failure_and_what_it_changes_is_t
 }
 
 #[tokio::test]
-async fn layers_and_links_do_not_make_calls_wait_for_each_other() {
+async fn middleware_does_not_serialize_calls() {
     // Each call waits for all four.
     let together = Arc::new(tokio::sync::Barrier::new(4));
     let slow = numbered(ToolSpec::new("slow", "Waits.").pure(), move |n| {

@@ -1,4 +1,4 @@
-//! Links before and after a body.
+//! Middleware before and after a body.
 
 use super::{Log, Marker, Waits};
 use crate::support::{bare, call, code, echo, load, numbered};
@@ -6,13 +6,13 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use tool_harness::Control;
 use tool_harness::ToolSpec;
-use tool_harness::control::Control;
 use tool_harness::middleware::{Decision, Judged, Middleware, Reply, Seen, Step};
 use tool_harness::tool::Inject;
 
 #[tokio::test]
-async fn links_run_by_priority_and_each_sees_what_the_one_before_left() {
+async fn middleware_runs_by_priority_and_each_sees_the_previous_changes() {
     let log = Log::default();
     let builder = bare()
         .middleware(Marker("late", 200, Arc::clone(&log)))
@@ -32,7 +32,7 @@ async fn links_run_by_priority_and_each_sees_what_the_one_before_left() {
     assert_eq!(events.named("hook.decided").len(), 4);
 }
 
-/// Says one thing to every call.
+/// Gives every call the same decision.
 struct Says(Decision, AtomicUsize);
 
 impl Middleware for Says {
@@ -49,7 +49,7 @@ impl Middleware for Says {
 }
 
 #[tokio::test]
-async fn a_link_refuses_asks_defers_or_ends_the_run() {
+async fn middleware_can_refuse_ask_defer_or_end_the_run() {
     for (decision, expected) in [
         (Decision::Allow, ""),
         (Decision::Refuse("not today".into()), "tool.hook.blocked"),
@@ -76,14 +76,18 @@ async fn a_link_refuses_asks_defers_or_ends_the_run() {
         }
         match decision {
             Decision::Control(control) => {
-                assert_eq!(result.message(), Err(control), "control flow is no message")
+                assert_eq!(
+                    result.message(),
+                    Err(control),
+                    "control flow is not a message"
+                )
             }
             _ => assert!(result.message().is_ok()),
         }
     }
 }
 
-/// Changes the arguments to these.
+/// Replaces the arguments.
 struct Puts(serde_json::Value);
 
 impl Middleware for Puts {
@@ -121,7 +125,7 @@ async fn changed_arguments_are_validated_and_authorized_again() {
 }
 
 #[tokio::test]
-async fn a_link_puts_nothing_where_the_harness_fills_in() {
+async fn middleware_cannot_set_values_that_the_harness_injects() {
     for (arguments, expected) in [
         (json!({"n": 2}), ""),
         (json!({"n": 2, "who": "eve"}), "tool.args.invalid_schema"),
@@ -169,7 +173,7 @@ impl Middleware for Panics {
 }
 
 #[tokio::test]
-async fn a_link_that_panics_lets_nothing_pass() {
+async fn middleware_that_panics_lets_nothing_pass() {
     for at in ["before", "before later", "after"] {
         let (engine, events) = load(bare().middleware(Panics(at)).tool(echo("echo"))).await;
         let result = engine.call(call("echo", json!({"n": 1}))).await;
@@ -182,7 +186,7 @@ async fn a_link_that_panics_lets_nothing_pass() {
 }
 
 #[tokio::test]
-async fn a_link_that_puts_a_call_off_for_ever_has_it_refused_after_so_many_events() {
+async fn a_call_that_middleware_defers_forever_is_refused_after_a_bounded_number_of_events() {
     let (engine, events) = load(bare().middleware(Waits("defer")).tool(echo("echo"))).await;
     let result = engine.call(call("echo", json!({"n": 1}))).await;
     assert_eq!(

@@ -14,7 +14,7 @@ use tool_harness::{ToolError, ToolOutput};
 
 type Log = Arc<Mutex<Vec<String>>>;
 
-/// Writes down when it is asked.
+/// Notes each time it is asked.
 struct Marker(&'static str, i64, Log);
 
 impl Middleware for Marker {
@@ -55,7 +55,7 @@ impl Middleware for Marker {
     }
 }
 
-/// Never comes to an end, at one of the three places where the host's code stands.
+/// Never returns, in one of the three places that run host code.
 struct Waits(&'static str);
 
 impl Middleware for Waits {

@@ -3,7 +3,7 @@
 use crate::support::{bare, call, code, echo, load, numbered};
 use serde_json::json;
 use std::time::{Duration, Instant};
-use tool_harness::effect::Effects;
+use tool_harness::Effects;
 use tool_harness::middleware::{Middleware, NoRepeats, RateLimit, TurnView};
 use tool_harness::registry::OfferedTool;
 use tool_harness::tool::READER;
@@ -23,7 +23,7 @@ impl Middleware for Narrow {
 }
 
 #[tokio::test]
-async fn selection_narrows_the_surface_of_a_turn_and_what_it_takes_away_does_not_run() {
+async fn selection_narrows_the_surface_of_a_turn_and_removed_tools_do_not_run() {
     let write = numbered(
         ToolSpec::new("write_it", "Writes.").effects(Effects::WRITE),
         |n| async move { Ok(n) },
@@ -52,7 +52,7 @@ async fn selection_narrows_the_surface_of_a_turn_and_what_it_takes_away_does_not
 }
 
 #[tokio::test]
-async fn a_rate_limit_puts_calls_off_and_refuses_those_that_cannot_wait() {
+async fn a_rate_limit_delays_calls_and_refuses_those_that_cannot_wait() {
     let (engine, _) = load(
         bare()
             .middleware(RateLimit::new(2, Duration::from_millis(60)))
@@ -94,12 +94,12 @@ async fn a_rate_limit_puts_calls_off_and_refuses_those_that_cannot_wait() {
     assert_eq!(
         code(&engine.call(call("one", json!({"n": 1}))).await),
         "tool.hook.blocked",
-        "none is none"
+        "a limit of zero allows no call"
     );
 }
 
 #[tokio::test]
-async fn the_same_call_again_and_again_is_refused_and_another_one_is_not() {
+async fn a_call_repeated_in_a_loop_is_refused_and_a_different_one_is_not() {
     let (engine, _) = load(bare().middleware(NoRepeats::new(2)).tool(echo("echo"))).await;
     let run = engine.start(());
     let request =
@@ -121,5 +121,5 @@ async fn the_same_call_again_and_again_is_refused_and_another_one_is_not() {
         .expect("a turn")
         .call(vec![request(0, 1)])
         .await;
-    assert!(!other.results[0].is_error, "another run starts anew");
+    assert!(!other.results[0].is_error, "another run starts from zero");
 }

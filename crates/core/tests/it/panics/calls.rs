@@ -10,7 +10,7 @@ use std::time::Duration;
 use tool_harness::tool::{Inject, blocking};
 use tool_harness::{Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
 
-/// A future that panics when it is dropped, done or not.
+/// A future that panics on drop, finished or not.
 struct Ends {
     is_done: bool,
     _boom: Boom,
@@ -28,7 +28,7 @@ impl Future for Ends {
     }
 }
 
-/// Whose future panics when it is dropped.
+/// A tool whose future panics on drop.
 struct Dropped(&'static str, bool);
 
 impl Tool for Dropped {
@@ -52,7 +52,7 @@ impl Tool for Dropped {
     }
 }
 
-/// Panics with what panics when it is dropped.
+/// Panics with a payload that panics on drop.
 struct Payload(&'static str);
 
 impl Tool for Payload {
@@ -74,7 +74,7 @@ impl Tool for Payload {
 }
 
 #[tokio::test]
-async fn a_future_or_a_panic_that_panics_when_it_is_dropped_fails_its_call_only() {
+async fn a_future_or_payload_that_panics_on_drop_fails_only_its_call() {
     let (engine, events) = load(
         bare()
             .tool(Dropped("ready", true))
@@ -98,7 +98,7 @@ async fn a_future_or_a_panic_that_panics_when_it_is_dropped_fails_its_call_only(
 }
 
 #[tokio::test]
-async fn a_thread_that_panics_with_a_bomb_is_counted_only_while_it_is_there() {
+async fn a_thread_whose_panic_payload_panics_is_counted_only_while_it_runs() {
     let spec = |name: &str| ToolSpec::new(name, "Panics with a bomb.").pure();
     let gate = Gate::default();
     let held = gate.clone();
@@ -130,7 +130,7 @@ async fn a_thread_that_panics_with_a_bomb_is_counted_only_while_it_is_there() {
     assert_eq!(events.ends().len(), 2);
 }
 
-/// Takes what the host gives it.
+/// Takes an injected value.
 struct Takes;
 
 impl Tool for Takes {
@@ -152,7 +152,7 @@ impl Tool for Takes {
 }
 
 #[tokio::test]
-async fn what_is_to_be_injected_may_panic() {
+async fn an_injector_may_panic() {
     let (engine, events) = load(bare().tool(Takes).inject("user", |_| panic_any(Boom))).await;
     fails(&engine, &events, "take", "internal").await;
     let message = engine.call(call("take", json!({}))).await.text();
@@ -163,7 +163,7 @@ async fn what_is_to_be_injected_may_panic() {
 }
 
 #[tokio::test]
-async fn middleware_and_layers_may_panic_wherever_they_are_asked() {
+async fn middleware_and_layers_may_panic_in_any_method() {
     for (place, expected) in [
         ("nowhere", ""),
         ("before", "tool.hook.failed"),
@@ -195,7 +195,7 @@ async fn middleware_and_layers_may_panic_wherever_they_are_asked() {
 }
 
 #[tokio::test]
-async fn a_tool_whose_offer_panics_is_not_offered_and_it_is_said() {
+async fn a_tool_whose_offer_panics_is_not_offered_and_an_event_says_so() {
     let (engine, events) = load(
         bare()
             .tool(echo("echo"))
@@ -230,8 +230,8 @@ async fn a_tool_whose_offer_panics_is_not_offered_and_it_is_said() {
     assert_eq!(
         (
             said.len(),
-            &said[0].fields["hook"],
-            &said[0].fields["action"]
+            &said[0].fields()["hook"],
+            &said[0].fields()["action"]
         ),
         (1, &json!("panics"), &json!("failed"))
     );

@@ -1,4 +1,4 @@
-//! What the host gives an engine panics.
+//! Code of the host panics.
 
 use super::{Boom, Panics, fails};
 use crate::support::{bare, call, code, echo, load};
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use tool_harness::Effects;
 use tool_harness::builtin::Program;
 use tool_harness::containment::Containment;
-use tool_harness::effect::Effects;
 use tool_harness::engine::Error;
 use tool_harness::event::{Delivery, EventRef, Payloads, Sink};
 use tool_harness::outside::{Command, Outside, Pending, Ran, Request, Response};
@@ -22,7 +22,7 @@ use tool_harness_sandbox::network::Domains;
 use tool_harness_sandbox::plan::Plan;
 use tool_harness_sandbox::tier::Tier;
 
-/// A tool that cannot say what it is.
+/// A tool whose `spec` panics.
 struct Speechless;
 
 impl Tool for Speechless {
@@ -41,7 +41,7 @@ impl Tool for Speechless {
 }
 
 #[tokio::test]
-async fn what_panics_when_it_is_registered_is_a_typed_error() {
+async fn a_panic_during_registration_is_a_typed_error() {
     for (builder, what) in [
         (bare().tool(Speechless), "`spec` of a tool"),
         (
@@ -64,7 +64,7 @@ async fn what_panics_when_it_is_registered_is_a_typed_error() {
     }
 }
 
-/// An outside that panics wherever it is asked.
+/// An outside that panics in every method.
 struct Nowhere;
 
 impl Outside for Nowhere {
@@ -117,7 +117,7 @@ impl Tool for Runs {
 }
 
 #[tokio::test]
-async fn the_outside_may_panic_wherever_it_is_asked() {
+async fn the_outside_may_panic_in_any_method() {
     let folder = tempfile::tempdir().expect("a folder");
     let (engine, events) = load(
         bare()
@@ -136,7 +136,7 @@ async fn the_outside_may_panic_wherever_it_is_asked() {
     assert_eq!(events.ends().len(), 1);
 }
 
-/// A sink that panics wherever it is asked.
+/// A sink that panics in every method.
 struct Deaf(Arc<AtomicBool>);
 
 impl Sink for Deaf {
@@ -154,7 +154,7 @@ impl Sink for Deaf {
     }
 }
 
-/// A store that panics wherever it is asked; what two of them begin panics when it is written to, or when it is let go.
+/// A store that panics in every method; two variants panic on write, or on drop.
 #[derive(Clone, Copy, PartialEq)]
 enum Spoilt {
     Begun,
@@ -216,7 +216,7 @@ impl BlobStore for Spoilt {
     }
 }
 
-/// Gives more than a model reads, or keeps it.
+/// Returns an oversized text, or stores it.
 struct Long(&'static str);
 
 impl Tool for Long {
@@ -241,7 +241,7 @@ impl Tool for Long {
 }
 
 #[tokio::test]
-async fn sinks_and_stores_may_panic_wherever_they_are_asked() {
+async fn sinks_and_stores_may_panic_in_any_method() {
     let heard = Arc::new(AtomicBool::new(false));
     let builder = bare()
         .tool(Long("give"))
@@ -252,7 +252,7 @@ async fn sinks_and_stores_may_panic_wherever_they_are_asked() {
     let result = engine.call(call("give", json!({}))).await;
     assert!(
         !result.is_error && result.text().starts_with("aaa"),
-        "a store that fails loses what it should keep, and no more"
+        "a failing store loses only the artifact"
     );
     fails(&engine, &events, "keep", "store.failed").await;
     let reading = engine
@@ -268,7 +268,7 @@ async fn sinks_and_stores_may_panic_wherever_they_are_asked() {
 }
 
 #[tokio::test]
-async fn a_host_that_uses_the_blobs_itself_gets_a_failure_and_no_panic() {
+async fn a_host_that_uses_a_panicking_blob_store_gets_an_error() {
     let failed = || BlobError::Failed("the store crashed".into());
     for store in [Spoilt::Begun, Spoilt::Written, Spoilt::LetGo] {
         let (engine, _) = load(bare().blobs_in(Arc::new(store))).await;

@@ -1,4 +1,4 @@
-//! Whatever a host gives may panic, wherever it is asked: the call fails with a type and ends once, and its caller goes on.
+//! Host code may panic anywhere: the call fails with a code and ends once, and its caller goes on.
 
 mod calls;
 mod host;
@@ -12,7 +12,7 @@ use tool_harness::middleware::{
 use tool_harness::registry::OfferedTool;
 use tool_harness::{Engine, ToolError, ToolOutput};
 
-/// Panics when it is dropped, also when it is what somebody panicked with.
+/// Panics on drop, even as the payload of a panic.
 struct Boom;
 
 impl Drop for Boom {
@@ -36,7 +36,7 @@ async fn fails(engine: &Engine, events: &Events, tool: &str, expected: &str) {
     );
 }
 
-/// Panics where it is told to.
+/// Panics in the given place.
 struct Panics(&'static str);
 
 impl Panics {

@@ -3,12 +3,12 @@
 use super::Spec;
 use crate::support::{bare, call, code, echo, load, numbered};
 use serde_json::json;
+use tool_harness::Effects;
 use tool_harness::ToolSpec;
-use tool_harness::effect::Effects;
 use tool_harness::tool::READER;
 
 #[tokio::test]
-async fn rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names() {
+async fn rules_in_code_govern_rust_tools_and_their_aliases() {
     let root = "---\ntools_policy:\n  deny: [\"drop_*\"]\npolicy:\n  side_effect_level: read_only\n  tool_arg_constraints:\n    - {tool: read_it, arg_key: path, arg_patterns: [\"src/**\"]}\n---\nRules.\n";
     let path =
         json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
@@ -40,7 +40,10 @@ async fn rules_in_code_govern_rust_tools_and_aliases_lead_to_canonical_names() {
     assert_eq!(offered, [READER, "read_it", "write_it"]);
     let result = engine.call(call("readIt", json!({"path": "src/a"}))).await;
     assert_eq!((result.is_error, result.name.as_str()), (false, "read_it"));
-    assert_eq!(events.named("tool.completed")[0].fields["tool"], "read_it");
+    assert_eq!(
+        events.named("tool.completed")[0].fields()["tool"],
+        "read_it"
+    );
     for (tool, arguments, expected) in [
         ("read_it", json!({"path": "etc/a"}), "tool.denied"),
         ("read_it", json!({"path": "src/../etc"}), "tool.denied"),
@@ -70,7 +73,7 @@ async fn a_broken_root_in_code_stops_everything() {
 }
 
 #[tokio::test]
-async fn a_tool_that_asks_for_a_person_is_refused_where_there_is_none() {
+async fn a_tool_that_needs_approval_is_refused_without_an_approver() {
     let confirm = numbered(
         ToolSpec::new("send_it", "Sends.").pure().confirm(),
         |n| async move { Ok(n) },

@@ -1,4 +1,4 @@
-//! What may be registered, and that it is like any tool from then on.
+//! What can be registered, and that it behaves like any other tool.
 
 mod governed;
 mod registration;

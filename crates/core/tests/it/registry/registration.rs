@@ -4,14 +4,14 @@ use super::{Spec, refused, spec};
 use crate::support::{Number, bare, call, echo, load, number_schema, numbered};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
-use tool_harness::effect::Effects;
-use tool_harness::id::NameProblem;
+use tool_harness::Effects;
+use tool_harness::NameProblem;
 use tool_harness::tool::READER;
 use tool_harness::tool::{Idempotency, Inject, Limits, RegisterError, RetryPolicy, blocking};
 use tool_harness::{EngineBuilder, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 #[tokio::test]
-async fn whatever_could_surprise_a_call_is_refused_with_a_type() {
+async fn a_bad_name_or_schema_is_refused_with_a_typed_error() {
     for (name, problem) in [
         ("", NameProblem::Empty),
         ("has space", NameProblem::Spaced),
@@ -136,7 +136,7 @@ async fn whatever_could_surprise_a_call_is_refused_with_a_type() {
 }
 
 #[tokio::test]
-async fn what_says_nothing_or_more_than_can_be_done_is_refused_with_a_type() {
+async fn an_empty_or_impossible_setting_is_refused_with_a_typed_error() {
     let retry = |max_attempts| RetryPolicy::attempts(max_attempts, Duration::ZERO);
     let outside = |folder: &str| RegisterError::WorkspaceRoot {
         tool: "a".into(),
@@ -158,14 +158,14 @@ async fn what_says_nothing_or_more_than_can_be_done_is_refused_with_a_type() {
         ),
         (
             spec("a").alias("", "b"),
-            RegisterError::AliasForNobody {
+            RegisterError::AliasWithoutProvider {
                 tool: "a".into(),
                 alias: "b".into(),
             },
         ),
         (
             spec("a").alias(" ", "b"),
-            RegisterError::AliasForNobody {
+            RegisterError::AliasWithoutProvider {
                 tool: "a".into(),
                 alias: "b".into(),
             },
@@ -250,7 +250,7 @@ async fn what_says_nothing_or_more_than_can_be_done_is_refused_with_a_type() {
             max_concurrency: Some(1),
             ..Limits::default()
         }),
-        // It is never used, because a repeat could do harm.
+        // A repeat could do harm, so it is never used.
         spec("a").effects(Effects::WRITE).retry(retry(3)),
         spec("a").workspace_root("a/../src"),
         spec("a").workspace_root("."),
@@ -263,7 +263,7 @@ async fn what_says_nothing_or_more_than_can_be_done_is_refused_with_a_type() {
 }
 
 #[tokio::test]
-async fn a_tool_is_kept_to_its_folder_however_that_is_written() {
+async fn a_tool_is_confined_to_its_folder_in_any_spelling() {
     struct Reads;
     impl Tool for Reads {
         fn spec(&self) -> ToolSpec {
@@ -301,7 +301,7 @@ async fn a_tool_is_kept_to_its_folder_however_that_is_written() {
 }
 
 #[tokio::test]
-async fn a_schema_beside_the_types_of_a_tool_is_refused_because_nothing_would_read_it() {
+async fn a_schema_next_to_the_types_of_a_tool_is_refused() {
     let few = json!({"type": "object", "properties": {"n": {"type": "integer", "maximum": 10}}, "required": ["n"]});
     let bare_spec = || ToolSpec::new("a", "A tool.").pure();
     let tool = |spec: ToolSpec| numbered(spec, |n| async move { Ok(n) });
@@ -317,7 +317,7 @@ async fn a_schema_beside_the_types_of_a_tool_is_refused_because_nothing_would_re
         let blocks = blocking(spec, |input: Number| Ok(input.n));
         assert_eq!(refused(bare().tool(blocks)).await, expected);
     }
-    // What says the same as the type is no other schema, and a tool over JSON has no types.
+    // A schema equal to the type's is accepted, and so is any schema for a tool over JSON.
     assert!(
         bare()
             .tool(tool(bare_spec().input(number_schema())))
@@ -335,7 +335,7 @@ async fn a_schema_beside_the_types_of_a_tool_is_refused_because_nothing_would_re
 }
 
 #[tokio::test]
-async fn an_injected_argument_is_found_wherever_the_schema_speaks_of_it() {
+async fn an_injected_argument_is_found_anywhere_in_the_schema() {
     let takes = |schema: Value| {
         bare().tool(Spec(
             ToolSpec::new("a", "A tool.")
@@ -401,7 +401,7 @@ async fn an_injected_argument_is_found_wherever_the_schema_speaks_of_it() {
 }
 
 #[tokio::test]
-async fn a_default_that_does_not_fit_its_own_schema_is_refused() {
+async fn a_default_that_does_not_match_its_own_schema_is_refused() {
     let takes =
         |schema: Value| bare().tool(Spec(ToolSpec::new("a", "A tool.").pure().input(schema)));
     let bad = |path: &str, problem: &str| RegisterError::Default {
@@ -435,7 +435,7 @@ async fn a_default_that_does_not_fit_its_own_schema_is_refused() {
 }
 
 #[tokio::test]
-async fn the_name_of_the_harness_own_tool_is_taken() {
+async fn the_name_of_the_built_in_tool_is_reserved() {
     for tool in [Spec(spec(READER)), Spec(spec("a").alias("openai", READER))] {
         assert_eq!(
             refused(bare().tool(tool)).await,
@@ -445,7 +445,7 @@ async fn the_name_of_the_harness_own_tool_is_taken() {
 }
 
 #[tokio::test]
-async fn a_file_and_a_rust_tool_of_one_name_are_a_typed_error() {
+async fn a_file_and_a_rust_tool_with_one_name_are_a_typed_error() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir_all(folder.path().join(".harness/tools")).expect("folders");
     std::fs::write(

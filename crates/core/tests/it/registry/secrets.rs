@@ -1,14 +1,14 @@
-//! What is taken out of results and events.
+//! What is redacted from results and events.
 
 use super::{Spec, spec};
 use crate::support::{bare, call, code, load, load_asking, number_schema, numbered};
 use serde_json::{Map, Value, json};
+use tool_harness::Control;
 use tool_harness::content::Media;
-use tool_harness::control::Control;
 use tool_harness::{ContentBlock, Tool, ToolError, ToolOutput, ToolRuntime, ToolSpec};
 
 #[tokio::test]
-async fn what_a_tool_wants_taken_out_leaves_neither_in_its_result_nor_in_an_event() {
+async fn fields_that_a_tool_redacts_appear_in_no_result_or_event() {
     let tool = Spec(
         ToolSpec::new("get_account", "Gets an account.")
             .pure()
@@ -56,7 +56,7 @@ async fn what_a_tool_wants_taken_out_leaves_neither_in_its_result_nor_in_an_even
 }
 
 #[tokio::test]
-async fn the_words_of_an_error_are_for_sinks_that_ask_and_quote_no_field_that_was_named() {
+async fn error_texts_go_only_to_sinks_that_ask_and_quote_no_redacted_field() {
     let schema = json!({"type": "object", "properties": {"pin": {"type": "array", "items": {"type": "integer"}}, "code": {"type": "integer"}, "n": {"type": "integer"}}});
     let tool = || {
         Spec(
@@ -68,7 +68,7 @@ async fn the_words_of_an_error_are_for_sinks_that_ask_and_quote_no_field_that_wa
     let wrong = json!({"pin": ["s3same-pin"], "code": "s3same-code", "n": "payload-text"});
     let (engine, events) = load(bare().tool(tool())).await;
     let refused = engine.call(call("open_it", wrong.clone())).await;
-    let rejected = &events.named("tool.rejected")[0].fields;
+    let rejected = &events.named("tool.rejected")[0].fields();
     assert_eq!(
         (&rejected["code"], &rejected["class"]),
         (&json!("tool.args.invalid_schema"), &json!("repairable"))
@@ -83,7 +83,7 @@ async fn the_words_of_an_error_are_for_sinks_that_ask_and_quote_no_field_that_wa
     );
     let (engine, events) = load_asking(bare().tool(tool())).await;
     engine.call(call("open_it", wrong)).await;
-    let message = events.named("tool.rejected")[0].fields["message"].to_string();
+    let message = events.named("tool.rejected")[0].fields()["message"].to_string();
     assert!(
         message.contains("payload-text") && !message.contains("s3same"),
         "{message}"
@@ -100,14 +100,14 @@ async fn the_words_of_an_error_are_for_sinks_that_ask_and_quote_no_field_that_wa
         .await;
     assert!(
         !format!("{:?}", events.all()).contains("31337313")
-            && events.named("tool.failed")[0].fields["class"] == "fatal"
+            && events.named("tool.failed")[0].fields()["class"] == "fatal"
     );
     let (engine, events) = load_asking(bare().tool(failing())).await;
     engine
         .call(call("fail_it", json!({"n": 3_133_731_337_313_i64})))
         .await;
     assert!(
-        events.named("tool.failed")[0].fields["message"]
+        events.named("tool.failed")[0].fields()["message"]
             .to_string()
             .contains("31337313")
     );
@@ -131,7 +131,7 @@ async fn the_words_of_an_error_are_for_sinks_that_ask_and_quote_no_field_that_wa
 
 const SECRET: &str = "tangerine-46-lamp";
 
-/// Tells its secret in every way it can.
+/// Leaks its secret in every way it can.
 struct Tells;
 
 impl Tool for Tells {
@@ -171,8 +171,7 @@ impl Tool for Tells {
 }
 
 #[tokio::test]
-async fn a_secret_with_the_end_of_a_line_is_known_without_it_and_words_of_a_tool_hold_for_its_events()
- {
+async fn a_secret_is_recognised_without_its_newline_and_redactions_of_a_tool_apply_to_its_events() {
     let (engine, events) = load_asking(bare().secret("S", format!("{SECRET}\n")).tool(Tells)).await;
     for n in 0..4 {
         let result = engine.call(call("tell_it", json!({"n": n}))).await;
@@ -189,7 +188,7 @@ async fn a_secret_with_the_end_of_a_line_is_known_without_it_and_words_of_a_tool
 }
 
 #[tokio::test]
-async fn of_a_secret_in_a_long_value_that_does_not_fit_no_part_is_quoted() {
+async fn no_part_of_a_secret_in_a_truncated_value_is_quoted() {
     let secret = "s3cr3tS3cr3tValue99-and-some-more-of-it";
     let (engine, events) = load(bare().secret("S", secret).tool(Spec(spec("count_it")))).await;
     for pad in [0, 160, 165, 185, 199, 400] {

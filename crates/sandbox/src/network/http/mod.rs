@@ -139,12 +139,10 @@ impl Client {
     /// When a host on the way is refused, cannot be reached, or does not answer within the limits.
     pub async fn request(&self, request: Request) -> Result<Response, HttpError> {
         let time = self.bounds.time;
-        let late = || HttpError::Time {
-            seconds: time.as_secs_f64(),
-        };
+        let seconds = time.as_secs_f64();
         tokio::time::timeout(time, self.follow(request))
             .await
-            .map_err(|_| late())?
+            .unwrap_or(Err(HttpError::Time { seconds }))
     }
 
     async fn follow(&self, request: Request) -> Result<Response, HttpError> {
@@ -167,11 +165,8 @@ impl Client {
         let stream = connect(&self.domains, &*self.resolver, &hop.host, hop.port).await?;
         match hop.url.scheme() {
             "https" => {
-                self.exchange(
-                    hop,
-                    TokioIo::new(self.authorities.secure(&hop.host, stream).await?),
-                )
-                .await
+                let stream = self.authorities.secure(&hop.host, stream).await?;
+                self.exchange(hop, TokioIo::new(stream)).await
             }
             _ => self.exchange(hop, TokioIo::new(stream)).await,
         }

@@ -2,7 +2,6 @@
 //! same, and connect it to the outside.
 
 use std::io;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -15,6 +14,7 @@ use super::request;
 use super::{RelayDenial, RelayState};
 use crate::network::Host;
 use crate::network::connect::connect;
+use crate::network::domain::entry;
 
 const NOT_THE_WEB: &str = "it is neither HTTP nor TLS, and only those are relayed";
 
@@ -229,12 +229,8 @@ enum HostClaim<'a> {
 
 impl Target {
     fn denied(&self, why: impl ToString) -> Stop {
-        let what = match self.host.address() {
-            Some(IpAddr::V6(address)) => format!("[{address}]:{}", self.port),
-            _ => format!("{}:{}", self.host, self.port),
-        };
         Stop::Denied(RelayDenial {
-            what,
+            what: entry(&self.host, self.port),
             why: why.to_string(),
         })
     }

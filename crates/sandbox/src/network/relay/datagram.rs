@@ -54,17 +54,13 @@ pub(super) fn prepare(socket: BorrowedFd<'_>) -> io::Result<()> {
 pub(super) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Envelope)> {
     // SAFETY: addresses and control bytes are plain numbers, for which zeros are valid.
     let mut envelope: Envelope = unsafe { mem::zeroed() };
+    envelope.from_length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+    envelope.control_length = envelope.control.0.len();
     let mut part = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
         iov_len: buffer.len(),
     };
-    let mut message = empty_message();
-    message.msg_name = ptr::from_mut(&mut envelope.from).cast();
-    message.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
-    message.msg_control = envelope.control.0.as_mut_ptr().cast();
-    message.msg_controllen = envelope.control.0.len() as _;
+    let mut message = message(&mut envelope, &mut part);
     // SAFETY: every pointer of the message points to memory of the length beside it, which outlives
     // the call.
     let count = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
@@ -85,13 +81,7 @@ pub(super) fn send(
         iov_base: bytes.as_ptr().cast_mut().cast(),
         iov_len: bytes.len(),
     };
-    let mut message = empty_message();
-    message.msg_name = ptr::from_mut(&mut envelope.from).cast();
-    message.msg_namelen = envelope.from_length;
-    message.msg_iov = &raw mut part;
-    message.msg_iovlen = 1;
-    message.msg_control = envelope.control.0.as_mut_ptr().cast();
-    message.msg_controllen = envelope.control_length as _;
+    let message = message(envelope, &mut part);
     // SAFETY: as above; the kernel only reads what the message points to.
     let sent = unsafe {
         libc::sendmsg(
@@ -107,7 +97,15 @@ pub(super) fn send(
     }
 }
 
-fn empty_message() -> libc::msghdr {
+/// A message header that points to an envelope and one part.
+fn message(envelope: &mut Envelope, part: &mut libc::iovec) -> libc::msghdr {
     // SAFETY: a message header of zeros and null pointers is valid and refers to nothing.
-    unsafe { mem::zeroed() }
+    let mut message: libc::msghdr = unsafe { mem::zeroed() };
+    message.msg_name = ptr::from_mut(&mut envelope.from).cast();
+    message.msg_namelen = envelope.from_length;
+    message.msg_iov = part;
+    message.msg_iovlen = 1;
+    message.msg_control = envelope.control.0.as_mut_ptr().cast();
+    message.msg_controllen = envelope.control_length as _;
+    message
 }

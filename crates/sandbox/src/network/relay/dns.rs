@@ -27,7 +27,7 @@ pub(super) enum Answer {
     Unknown,
 }
 
-/// The name in a question: a host, or the text of what cannot be one.
+/// The name in a question: a host, or a text that cannot be one.
 pub(super) type QuestionName = Result<Host, String>;
 
 /// Answers one message; `None` if it is not a question.
@@ -98,9 +98,8 @@ impl<'a> Question<'a> {
             }
         }
         let number = |place: usize| {
-            Some(u16::from_be_bytes(
-                from.get(place..place + 2)?.try_into().ok()?,
-            ))
+            let bytes = from.get(place..place + 2)?;
+            Some(u16::from_be_bytes(bytes.try_into().ok()?))
         };
         let name = match Host::from_wire(&text) {
             Ok(host) if plain && host.name().is_some() => Ok(host),
@@ -119,16 +118,8 @@ fn reply(header: &[u8], question: &[u8], code: u8, record: Option<(u16, &[u8])>)
     let wanted_recursion = header.get(2).copied().unwrap_or(0) & 0x79;
     let mut reply = header.get(..2).unwrap_or(&[0, 0]).to_vec();
     reply.extend([0x80 | wanted_recursion, 0x80 | code]);
-    reply.extend([
-        0,
-        u8::from(!question.is_empty()),
-        0,
-        u8::from(record.is_some()),
-        0,
-        0,
-        0,
-        0,
-    ]);
+    let (questions, answers) = (!question.is_empty(), record.is_some());
+    reply.extend([0, questions.into(), 0, answers.into(), 0, 0, 0, 0]);
     reply.extend_from_slice(question);
     if let Some((kind, address)) = record {
         // A pointer to the name of the question, right after the header.

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn with_the_relay_its_connections_end() {
+    async fn connections_end_with_their_relay() {
         let (outside, address, _denied, relay) = world().await;
         let mut client = TcpStream::connect(address).await.expect("connected");
         client

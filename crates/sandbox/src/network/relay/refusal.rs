@@ -1,13 +1,14 @@
 //! What the kernel itself refuses: ports of the namespace without a listener. A packet socket
 //! receives the kernel's answers.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 
 use rustix::net::{RecvFlags, recv};
 
 use super::{RelayDenial, RelayState};
 use crate::network::Host;
+use crate::network::domain::entry;
 use crate::network::listeners::{REFUSAL_BYTES, SANDBOX_IPV4, SANDBOX_IPV6};
 
 const TCP: u8 = 6;
@@ -55,30 +56,25 @@ impl Drop for RefusalSocket {
 
 fn report(address: IpAddr, port: u16, shared: &RelayState) {
     let address = address.to_canonical();
-    // What a command does on its own machine is its own matter.
+    // A command may connect to itself as it likes.
     if address.is_loopback() || address == SANDBOX_IPV4 || address == SANDBOX_IPV6 {
         return;
     }
     let host = shared.name(address).unwrap_or_else(|| Host::from(address));
-    // The list decides what the report says about admitting it; a port that it has is answered for
-    // TCP.
+    // The relay answers every listed port for TCP, so a refusal on one of them was not TCP.
     let why = match shared.domains.check(&host, port) {
         Err(refused) => refused.to_string(),
         Ok(()) => "only TCP is relayed".to_owned(),
     };
-    let shown = if address.is_ipv6() && host.address().is_some() {
-        format!("[{host}]:{port}")
-    } else {
-        format!("{host}:{port}")
-    };
-    shared.report(RelayDenial { what: shown, why });
+    let what = entry(&host, port);
+    shared.report(RelayDenial { what, why });
 }
 
 /// Where a program wanted to go, from the kernel's refusal: the reset of a connection that never
 /// was, or a port-unreachable message.
 fn refused(packet: &[u8]) -> Option<(IpAddr, u16)> {
     let is_sixth = packet.first()? >> 4 == 6;
-    let (source, header, protocol) = head(packet, WhichAddress::Source)?;
+    let ([source, _], header, protocol) = head(packet)?;
     let rest = packet.get(header..)?;
     if protocol == TCP {
         let is_refusal = rest.get(4..8)? == [0; 4] && rest.get(13)? & 0x17 == 0x14;
@@ -88,36 +84,24 @@ fn refused(packet: &[u8]) -> Option<(IpAddr, u16)> {
         return None;
     }
     // The header of the refused datagram is included.
-    let (target, header, protocol) = head(rest.get(8..)?, WhichAddress::Target)?;
+    let ([_, target], header, protocol) = head(rest.get(8..)?)?;
     let ports = rest.get(8 + header + 2..)?;
     (protocol == UDP && is_sixth == target.is_ipv6()).then_some((target, number(ports)?))
 }
 
-enum WhichAddress {
-    Source,
-    Target,
-}
-
-/// One address of a packet, the length of its header, and the protocol inside.
-fn head(packet: &[u8], at: WhichAddress) -> Option<(IpAddr, usize, u8)> {
+/// The source and the target of a packet, the length of its header, and the protocol inside.
+fn head(packet: &[u8]) -> Option<([IpAddr; 2], usize, u8)> {
     let first = *packet.first()?;
     if first >> 4 == 6 {
-        let from = if matches!(at, WhichAddress::Source) {
-            8
-        } else {
-            24
-        };
-        let octets: [u8; 16] = packet.get(from..from + 16)?.try_into().ok()?;
-        return Some((Ipv6Addr::from(octets).into(), SIXTH, *packet.get(6)?));
+        let source: [u8; 16] = packet.get(8..24)?.try_into().ok()?;
+        let target: [u8; 16] = packet.get(24..SIXTH)?.try_into().ok()?;
+        return Some(([source.into(), target.into()], SIXTH, *packet.get(6)?));
     }
-    let from = if matches!(at, WhichAddress::Source) {
-        12
-    } else {
-        16
-    };
-    let octets: [u8; 4] = packet.get(from..from + 4)?.try_into().ok()?;
+    let source: [u8; 4] = packet.get(12..16)?.try_into().ok()?;
+    let target: [u8; 4] = packet.get(16..FOURTH)?.try_into().ok()?;
     let length = usize::from(first & 0xf) * 4;
-    (length >= FOURTH).then_some((Ipv4Addr::from(octets).into(), length, *packet.get(9)?))
+    let protocol = *packet.get(9)?;
+    (length >= FOURTH).then_some(([source.into(), target.into()], length, protocol))
 }
 
 fn number(bytes: &[u8]) -> Option<u16> {

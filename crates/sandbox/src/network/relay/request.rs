@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_readers_could_read_differently_is_refused() {
+    fn an_ambiguous_request_is_refused() {
         for lines in [
             "GET / HTTP/1.1",
             "GET / HTTP/1.1\r\nHost: a\r\nHost: b",
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_of_pieces_are_plain_numbers() {
+    fn chunk_sizes_are_plain_numbers() {
         assert_eq!(
             (chunk_size(b"1f"), chunk_size(b"0;x=y")),
             (Some(31), Some(0))

@@ -24,7 +24,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What was found.
+/// What the machine offers.
 pub(super) struct Findings {
     pub(super) report: SandboxReport,
     pub(super) landlock: i32,
@@ -37,7 +37,7 @@ struct Failure {
     cause: io::Error,
 }
 
-/// Not a failed step, but why none was tried.
+/// Not a failed step, but why the harness tried none.
 const NEEDS_LANDLOCK: &str =
     "not tried: without namespaces and without a recent Landlock nothing runs";
 
@@ -113,33 +113,28 @@ fn may_pass(failure: &Failure) -> bool {
 
 /// Whether the administrator disabled namespaces.
 fn has_no_namespaces() -> bool {
-    let is_none = |kind: &&str| {
-        fs::read_to_string(format!("/proc/sys/user/max_{kind}_namespaces"))
-            .is_ok_and(|most| most.trim() == "0")
-    };
     ["user", "mnt", "pid", "net", "ipc", "uts"]
         .iter()
-        .any(is_none)
+        .any(|kind| has_setting(&format!("user/max_{kind}_namespaces"), "0"))
+}
+
+/// Whether a setting of the kernel has this value.
+fn has_setting(name: &str, value: &str) -> bool {
+    fs::read_to_string(Path::new("/proc/sys").join(name)).is_ok_and(|text| text.trim() == value)
 }
 
 /// The missing layers, as a sentence.
 pub(super) fn why_not(report: &SandboxReport) -> String {
-    let missing: Vec<String> = report
-        .layers
-        .iter()
-        .filter(|layer| !layer.works)
-        .map(|layer| {
-            format!(
-                "{}: {}{}",
-                layer.name,
-                layer.detail,
-                layer
-                    .fix
-                    .as_ref()
-                    .map_or_else(String::new, |fix| format!(" ({fix})"))
-            )
-        })
-        .collect();
+    let missing = report.layers.iter().filter(|layer| !layer.works);
+    let shown = missing.map(
+        |LayerReport {
+             name, detail, fix, ..
+         }| match fix {
+            Some(fix) => format!("{name}: {detail} ({fix})"),
+            None => format!("{name}: {detail}"),
+        },
+    );
+    let missing: Vec<String> = shown.collect();
     if missing.is_empty() {
         "the sandbox was set to none, so nothing runs".into()
     } else {
@@ -214,46 +209,55 @@ fn namespaces_layer(tried: Result<(), Failure>) -> LayerReport {
         }
         Err(failure) => {
             let fix = if may_pass(&failure) {
-                "a resource is exhausted for the moment: try again".into()
+                "a resource is exhausted for the moment: try again"
             } else {
                 fix_for(failure.step, &failure.cause)
             };
             let detail = format!("{}: {}", failure.step, failure.cause);
-            layer(name, false, detail, Some(fix))
+            layer(name, false, detail, Some(fix.into()))
         }
     }
 }
 
 /// How to get namespaces to work.
-fn fix_for(step: &str, cause: &io::Error) -> String {
-    let setting = |path: &str| {
-        fs::read_to_string(path)
-            .ok()
-            .map(|text| text.trim().to_owned())
-    };
-    if setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
-        return "Ubuntu's AppArmor forbids them: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for this program with `userns,`".into();
-    }
-    if setting("/proc/sys/user/max_user_namespaces").as_deref() == Some("0") {
-        return "`sysctl user.max_user_namespaces=10000`".into();
-    }
-    if setting("/proc/sys/kernel/unprivileged_userns_clone").as_deref() == Some("0") {
-        return "`sysctl kernel.unprivileged_userns_clone=1`".into();
+fn fix_for(step: &str, cause: &io::Error) -> &'static str {
+    for (setting, value, fix) in [
+        (
+            "kernel/apparmor_restrict_unprivileged_userns",
+            "1",
+            "Ubuntu's AppArmor forbids them: `sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for this program with `userns,`",
+        ),
+        (
+            "user/max_user_namespaces",
+            "0",
+            "`sysctl user.max_user_namespaces=10000`",
+        ),
+        (
+            "kernel/unprivileged_userns_clone",
+            "0",
+            "`sysctl kernel.unprivileged_userns_clone=1`",
+        ),
+    ] {
+        if has_setting(setting, value) {
+            return fix;
+        }
     }
     match step {
-        BECOMING => return UNMAPPED.into(),
-        OPENING => return NOT_ITS_MOUNTS.into(),
+        BECOMING => return UNMAPPED,
+        OPENING => return NOT_ITS_MOUNTS,
         _ => {}
     }
     if step.contains("/proc") && matches!(cause.raw_os_error(), Some(libc::EPERM)) {
-        return "the container covers parts of /proc: run it with `--security-opt systempaths=unconfined`".into();
+        return "the container covers parts of /proc: run it with `--security-opt systempaths=unconfined`";
     }
     match cause.raw_os_error() {
-        Some(libc::ENOSYS) => "this kernel is too old: namespaces need 5.12 or newer, and Landlock alone needs 6.2".into(),
-        Some(libc::EPERM | libc::EACCES) if is_container() => {
-            "the container's seccomp profile forbids them: `--security-opt seccomp=unconfined`, or a profile that allows unshare, mount, open_tree, move_mount and mount_setattr".into()
+        Some(libc::ENOSYS) => {
+            "this kernel is too old: namespaces need 5.12 or newer, and Landlock alone needs 6.2"
         }
-        _ => "allow user namespaces for this user".into(),
+        Some(libc::EPERM | libc::EACCES) if is_container() => {
+            "the container's seccomp profile forbids them: `--security-opt seccomp=unconfined`, or a profile that allows unshare, mount, open_tree, move_mount and mount_setattr"
+        }
+        _ => "allow user namespaces for this user",
     }
 }
 
@@ -308,13 +312,9 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
     let plan = trivial_plan();
     let failed = |step| move |cause| Failure { step, cause };
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
-    let view =
-        View::new(&plan, &identity, &[], &ProtectedFiles::default(), Tier::A).map_err(|error| {
-            Failure {
-                step: "the view",
-                cause: io::Error::other(error.to_string()),
-            }
-        })?;
+    let protected = ProtectedFiles::default();
+    let view = View::new(&plan, &identity, &[], &protected, Tier::A)
+        .map_err(|error| failed("the view")(io::Error::other(error.to_string())))?;
     let room = ContainerInputs {
         plan: &plan,
         identity,
@@ -423,7 +423,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_short_for_the_moment_makes_nothing_weaker() {
+    fn a_passing_shortage_does_not_weaken_the_tier() {
         let passes = |code: i32| may_pass(&failure("namespaces", code));
         // The helper was killed; all namespaces are in use.
         assert!(passes(libc::EPIPE) && passes(libc::EMFILE) && passes(libc::EAGAIN));

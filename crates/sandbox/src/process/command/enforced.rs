@@ -8,7 +8,7 @@ use super::sandbox::SandboxState;
 use crate::plan::{Network, Plan};
 use crate::tier::{Enforcement, Mechanism, Tier};
 
-/// `weaker` lists what is already known to be weaker than it should be.
+/// `weaker` starts with what the container could not enforce.
 pub(super) fn enforced(
     shared: &SandboxState,
     plan: &Plan,

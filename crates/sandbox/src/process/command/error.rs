@@ -1,7 +1,7 @@
 //! Why a command was not run.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a command was not run. Nothing of it ran.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +68,11 @@ pub enum SandboxError {
 }
 
 impl SandboxError {
+    pub(super) fn bad_place(what: &'static str, path: &Path, cause: io::Error) -> Self {
+        let path = path.to_path_buf();
+        Self::BadPlace { what, path, cause }
+    }
+
     pub(super) fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> Self {
         move |cause| Self::SetUp {
             step,

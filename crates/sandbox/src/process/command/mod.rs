@@ -182,12 +182,6 @@ impl DenialLayer {
     }
 }
 
-impl std::fmt::Display for DenialLayer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// Something that was refused or stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {

@@ -5,14 +5,13 @@
 //! harness prepares the rest.
 
 use super::SandboxError;
-use super::files::identity::{Identity, UserChange};
+use super::files::identity::Identity;
 use super::helper::block::EncodedBlock;
 use super::helper::network::RelayPorts;
 use super::helper::programs::{namespaces, no_namespaces};
 use super::sandbox::SandboxState;
 use crate::plan::{Network, Plan};
 use crate::tier::Tier;
-use rustix::process::{getegid, geteuid};
 
 pub(super) struct NamespaceSpec {
     pub(super) identity: Identity,
@@ -24,18 +23,13 @@ pub(super) struct NamespaceSpec {
 impl NamespaceSpec {
     pub(super) fn of(shared: &SandboxState, plan: &Plan) -> Result<Self, SandboxError> {
         let workspace = &plan.files.workspace;
-        let bad = |cause| SandboxError::BadPlace {
-            what: "workspace",
-            path: workspace.clone(),
-            cause,
+        let found = Identity::of(workspace)
+            .map_err(|cause| SandboxError::bad_place("workspace", workspace, cause))?;
+        let identity = if shared.is_off {
+            Identity::own()
+        } else {
+            found
         };
-        let found = Identity::of(workspace).map_err(bad)?;
-        let own = || Identity {
-            uid: geteuid().as_raw(),
-            gid: getegid().as_raw(),
-            change: UserChange::None,
-        };
-        let identity = if shared.is_off { own() } else { found };
         let ports = match (&plan.network, shared.tier, &shared.relay) {
             (Network::Allowed(domains), Tier::A, Some(_)) if !domains.is_empty() => {
                 Some(RelayPorts::of(domains))

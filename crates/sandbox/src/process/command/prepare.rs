@@ -2,12 +2,11 @@
 
 use super::files::identity::UserChange;
 use super::files::landlock::Rule;
-use super::files::landlock_rules;
-use super::files::landlock_rules::LandlockGrants;
+use super::files::landlock_rules::{self, ListedFolders};
 use super::files::mount_tree;
 use super::files::program;
 use super::files::runnable::Runnable;
-use super::files::view::{MountKind, View};
+use super::files::view::{MountKind, MountPoint, View};
 use super::helper::block::EncodedBlock;
 use super::helper::layout::READY;
 use super::helper::programs::{
@@ -16,7 +15,6 @@ use super::helper::programs::{
 use super::helper::scheduling;
 use super::helper::start::{Helper, ReadyReport};
 use super::leftovers::scratch::Scratch;
-use super::limits::cgroup::Group;
 use super::namespaces::NamespaceSpec;
 use super::protect::{ProtectedFiles, Watching};
 use super::sandbox::SandboxState;
@@ -42,20 +40,9 @@ pub(super) struct ContainerSpec<'a> {
     /// Landlock rules, without the one for the scratch folder.
     rules: Vec<Rule>,
     /// Folders whose entries each have a rule.
-    listed: BTreeMap<PathBuf, Option<FileStamp>>,
+    listed: ListedFolders,
     /// The container's block, with [`SCRATCH_PLACEHOLDER`] for the scratch folder.
     block: EncodedBlock,
-}
-
-/// What a container is made of.
-pub(super) struct ContainerParts {
-    /// Its block, if it differs from that of similar containers.
-    own: Option<EncodedBlock>,
-    /// Trees that the helper could not open.
-    trees: Vec<OwnedFd>,
-    scratch: Option<Scratch>,
-    weaker: Vec<String>,
-    group: Group,
 }
 
 /// The private folder, and also the home, of a command in namespaces.
@@ -85,25 +72,18 @@ impl<'a> ContainerSpec<'a> {
         if let (Programs::Only(programs), Tier::A) = (&plan.programs, shared.tier) {
             Runnable::of(programs).open_in(&mut view);
         }
-        let LandlockGrants { rules, listed } = match shared.tier {
-            Tier::A => LandlockGrants {
-                rules: landlock_rules::inside_namespaces(plan, &view, shared.landlock),
-                listed: BTreeMap::new(),
-            },
+        let (rules, listed) = match shared.tier {
+            Tier::A => (
+                landlock_rules::inside_namespaces(plan, &view, shared.landlock),
+                BTreeMap::new(),
+            ),
             Tier::B => landlock_rules::without_namespaces(
                 plan,
                 &view,
                 shared.landlock,
                 &shared.folder_cache,
             ),
-            Tier::None => LandlockGrants {
-                rules: Vec::new(),
-                listed: BTreeMap::new(),
-            },
-        };
-        let block = EncodedBlock {
-            bytes: Vec::new(),
-            steps: Vec::new(),
+            Tier::None => (Vec::new(), BTreeMap::new()),
         };
         let mut layout = Self {
             shared,
@@ -114,7 +94,7 @@ impl<'a> ContainerSpec<'a> {
             trees: Vec::new(),
             rules,
             listed,
-            block,
+            block: EncodedBlock::default(),
         };
         layout.trees = layout.foreign_trees();
         layout.block = layout.fill(Path::new(SCRATCH_PLACEHOLDER));
@@ -202,50 +182,36 @@ impl<'a> ContainerSpec<'a> {
             .collect()
     }
 
-    /// Gathers what the container is made of.
-    pub(super) fn gather_parts(&self) -> Result<ContainerParts, SandboxError> {
-        let identity = &self.namespaces.identity;
+    /// Has a helper that was started with its namespaces make the container; starts one if there is
+    /// none yet.
+    pub(super) fn make(
+        &self,
+        helper: Option<Helper>,
+        report: ReadyReport,
+    ) -> Result<Container, SandboxError> {
         let scratch = if self.shared.tier == Tier::B {
-            Some(Scratch::new(identity, self.profile().as_deref())?)
+            let profile = self.profile();
+            Some(Scratch::new(&self.namespaces.identity, profile.as_deref())?)
         } else {
             None
         };
         let own = scratch.as_ref().map(|scratch| self.fill(scratch.path()));
         let mut weaker = Vec::new();
         let trees = self.open_trees(&mut weaker)?;
-        Ok(ContainerParts {
-            own,
-            trees,
-            scratch,
-            weaker,
-            group: self.shared.cgroups.make(&self.plan.limits),
-        })
-    }
-
-    /// Has a helper that was started with its namespaces make the container.
-    pub(super) fn make(
-        &self,
-        parts: ContainerParts,
-        helper: Helper,
-        made: ReadyReport,
-    ) -> Result<Container, SandboxError> {
-        let ContainerParts {
-            own,
-            trees,
-            scratch,
-            weaker,
-            group,
-        } = parts;
+        let group = self.shared.cgroups.make(&self.plan.limits);
+        let helper = match helper {
+            Some(helper) => helper,
+            None => Helper::start(&self.namespaces.block)?,
+        };
         let container = Container {
             helper,
             group,
             scratch,
             weaker,
         };
-        container.helper.enter_cgroups(container.group.doors())?;
-        container
-            .helper
-            .make_container(own.as_ref().unwrap_or(&self.block), &trees, made)?;
+        container.helper.enter_cgroups(&container.group.doors())?;
+        let block = own.as_ref().unwrap_or(&self.block);
+        container.helper.make_container(block, &trees, report)?;
         Ok(container)
     }
 
@@ -326,15 +292,9 @@ impl<'a> ContainerSpec<'a> {
         if self.shared.tier != Tier::A || self.namespaces.identity.change == UserChange::None {
             return Vec::new();
         }
-        let outermost = |within: &Option<(PathBuf, MountKind)>| {
-            !within.as_ref().is_some_and(|(_, what)| what.is_tree())
-        };
-        let is_opened = |what: MountKind| what.is_tree() && what != MountKind::Run;
-        let trees = self
-            .view
-            .mounts
-            .iter()
-            .filter(|mount| is_opened(mount.kind) && outermost(&mount.within));
+        let is_opened =
+            |mount: &&MountPoint| mount.is_outermost_tree() && mount.kind != MountKind::Run;
+        let trees = self.view.mounts.iter().filter(is_opened);
         trees.map(|mount| mount.path.clone()).collect()
     }
 
@@ -342,17 +302,11 @@ impl<'a> ContainerSpec<'a> {
     fn open_trees(&self, weaker: &mut Vec<String>) -> Result<Vec<OwnedFd>, SandboxError> {
         let mut opened = Vec::new();
         for path in &self.trees {
-            let failed = |cause| SandboxError::BadPlace {
-                what: "place",
-                path: path.clone(),
-                cause,
-            };
-            let tree = mount_tree::clone_mounts(path).map_err(failed)?;
-            let is_writable = self
-                .view
-                .mounts
-                .iter()
-                .any(|mount| mount.path == *path && mount.kind == MountKind::Write);
+            let tree = mount_tree::clone_mounts(path)
+                .map_err(|cause| SandboxError::bad_place("place", path, cause))?;
+            let mut mounts = self.view.mounts.iter();
+            let is_writable =
+                mounts.any(|mount| mount.path == *path && mount.kind == MountKind::Write);
             let is_own = is_writable || path.starts_with(&self.plan.files.workspace);
             let identity = &self.namespaces.identity;
             if identity.change == UserChange::Nobody && is_own {

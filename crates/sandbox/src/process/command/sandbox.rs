@@ -14,18 +14,20 @@ use super::prepare::{ContainerSpec, wait_until_ready};
 use super::protect::{CommandResources, ProtectionGuard, UndoReport, Watching};
 use super::warm::pool::{self, Container, ContainerPool};
 use super::warm::stamp::FolderCache;
-use super::watch::{CommandWatch, HostPipes, Remains};
+use super::watch::{AsyncPipes, CommandWatch, Remains};
 use super::{Command, CommandOutcome, Denial, DenialLayer, End, SandboxError, Stdin};
 use crate::plan::{Network, Plan, Programs};
 use crate::process::child::null;
 use crate::tier::{Mechanism, SandboxReport, Tier};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
 /// Runs commands, contained as strongly as this machine can. Clones share one sandbox.
@@ -99,8 +101,8 @@ impl Sandbox {
         Self::of(detect::find(Tier::None), true, None)
     }
 
-    /// Sets what answers the network of commands. Without it, a plan with a network runs without
-    /// one.
+    /// Sets the relay that answers the network of commands. Without it, a command runs without a
+    /// network even if its plan has one.
     #[must_use]
     pub fn serving(self, relay: Arc<dyn StartRelay>) -> Self {
         let state = &*self.shared;
@@ -172,38 +174,23 @@ impl Sandbox {
         let namespaces = NamespaceSpec::of(shared, plan)?;
         let (identity, uid) = (namespaces.identity, namespaces.identity.uid);
         let is_expected = shared.tier != Tier::None && shared.pool.has_for_plan(plan);
-        let started_first = if is_expected {
-            None
-        } else {
-            Some(Helper::start(&namespaces.block)?)
-        };
+        let helper = (!is_expected)
+            .then(|| Helper::start(&namespaces.block))
+            .transpose()?;
         let counting = shared
             .counts_all()
             .then(|| PendingCount::begin(&shared.process_counter, uid, plan.limits.processes / 8));
         let mut spec = ContainerSpec::new(shared, plan, namespaces, Watching::Yes)?;
         let (folder, program) = spec.resolve(&command)?;
-        let found = if is_expected {
-            shared.pool.take(&spec.key(), || spec.stamps())
-        } else {
-            None
-        };
+        let found = is_expected
+            .then(|| shared.pool.take(&spec.key(), || spec.stamps()))
+            .flatten();
         let is_ready = found.is_some();
-        let container = match (found, started_first) {
-            (Some(container), _) => container,
-            (None, helper) => {
-                let parts = spec.gather_parts()?;
-                let helper = match helper {
-                    Some(helper) => helper,
-                    None => Helper::start(&spec.namespaces.block)?,
-                };
-                // The relay starts when the helper reports that the network exists.
-                let made = if spec.namespaces.ports.is_some() {
-                    ReadyReport::Wanted
-                } else {
-                    ReadyReport::Unwanted
-                };
-                spec.make(parts, helper, made)?
-            }
+        let container = match found {
+            Some(container) => container,
+            // The relay starts when the helper reports that the network exists.
+            None if spec.namespaces.ports.is_some() => spec.make(helper, ReadyReport::Wanted)?,
+            None => spec.make(helper, ReadyReport::Unwanted)?,
         };
         let others = match (shared.tier, container.group.processes, counting) {
             (Tier::A, ..) => HELPERS,
@@ -232,19 +219,18 @@ impl Sandbox {
         let (streams, ends) = streams(&command.stdin)?;
         helper.start_command(&block, &streams)?;
         drop(streams);
-        let ends = ends.watched()?;
         let mut enforced = enforced(shared, plan, &identity, &group, weaker);
         let ended = helper
             .process
             .pidfd
             .try_clone()
             .map_err(SandboxError::step("pidfd"))?;
-        let mut kept = ProtectionGuard::new(
-            std::mem::take(&mut spec.protected),
-            CommandResources { group, scratch },
+        let mut kept = ProtectionGuard {
+            protected: std::mem::take(&mut spec.protected),
+            resources: CommandResources { group, scratch },
             ended,
-            Arc::downgrade(&shared.pool),
-        );
+            pool: Arc::downgrade(&shared.pool),
+        };
         let network = match (&plan.network, spec.namespaces.ports.clone(), &shared.relay) {
             (Network::Allowed(domains), Some(ports), Some(relay)) => {
                 Some((ports, domains, &**relay))
@@ -252,21 +238,15 @@ impl Sandbox {
             _ => None,
         };
         let [namespaces, place] = spec.blocks();
-        let (blocks, limits, protected) = (
-            [namespaces, place, &block],
-            &plan.limits,
-            &mut kept.protected,
-        );
-        let group = &kept.resources.group;
         let watch = CommandWatch {
             helper,
             ends,
-            blocks,
+            blocks: [namespaces, place, &block],
             is_ready,
             program: &program,
-            limits,
-            group,
-            protected,
+            limits: &plan.limits,
+            group: &kept.resources.group,
+            protected: &mut kept.protected,
             network,
             started,
         };
@@ -324,14 +304,11 @@ impl Sandbox {
             let (key, stamps) = (spec.key(), spec.stamps());
             if !shared.pool.has(&key) {
                 let helper = Helper::start(&spec.namespaces.block).ok()?;
-                let mut container = spec
-                    .make(spec.gather_parts().ok()?, helper, ReadyReport::Wanted)
-                    .ok()?;
-                wait_until_ready(&mut container).then(|| {
-                    shared
-                        .pool
-                        .put(&permit, plan.clone(), key, stamps, container)
-                })?;
+                let mut container = spec.make(Some(helper), ReadyReport::Wanted).ok()?;
+                if wait_until_ready(&mut container) {
+                    let plan = plan.clone();
+                    shared.pool.put(&permit, plan, key, stamps, container);
+                }
             }
             Some(())
         };
@@ -390,33 +367,31 @@ fn check_texts(plan: &Plan, command: &Command) -> Result<(), SandboxError> {
     }
     Ok(())
 }
-
 /// The streams of a command, and our ends of them.
-fn streams(stdin: &Stdin) -> Result<(CommandStreams, HostPipes), SandboxError> {
+fn streams(stdin: &Stdin) -> Result<(CommandStreams, AsyncPipes), SandboxError> {
+    let failed = SandboxError::step::<io::Error>;
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(SandboxError::step("pipe"));
+    let receive = |end| pipe::Receiver::from_owned_fd(end).map_err(failed("pipe"));
     let ((out, stdout), (err, stderr)) = (pipe()?, pipe()?);
     let (theirs, ours) = if matches!(stdin, Stdin::Empty) {
-        (
-            null()
-                .and_then(File::try_clone)
-                .map_err(SandboxError::step("/dev/null"))?
-                .into(),
-            None,
-        )
+        let null = null()
+            .and_then(File::try_clone)
+            .map_err(failed("/dev/null"))?;
+        (null.into(), None)
     } else {
         let (theirs, ours) = pipe()?;
+        let ours = pipe::Sender::from_owned_fd(ours).map_err(failed("pipe"))?;
         (theirs, Some(ours))
     };
-    Ok((
-        CommandStreams {
-            stdin: theirs,
-            stdout,
-            stderr,
-        },
-        HostPipes {
-            stdin: ours,
-            stdout: out,
-            stderr: err,
-        },
-    ))
+    let commands = CommandStreams {
+        stdin: theirs,
+        stdout,
+        stderr,
+    };
+    let harness = AsyncPipes {
+        stdin: ours,
+        stdout: receive(out)?,
+        stderr: receive(err)?,
+    };
+    Ok((commands, harness))
 }

@@ -28,31 +28,6 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// The harness's ends of the pipes.
-pub(super) struct HostPipes {
-    pub(super) stdin: Option<OwnedFd>,
-    pub(super) stdout: OwnedFd,
-    pub(super) stderr: OwnedFd,
-}
-
-impl HostPipes {
-    /// Registers them with the runtime.
-    pub(super) fn watched(self) -> Result<AsyncPipes, SandboxError> {
-        let failed = SandboxError::step::<io::Error>;
-        let receive = |end| pipe::Receiver::from_owned_fd(end).map_err(failed("pipe"));
-        let stdin = self
-            .stdin
-            .map(pipe::Sender::from_owned_fd)
-            .transpose()
-            .map_err(failed("pipe"))?;
-        Ok(AsyncPipes {
-            stdin,
-            stdout: receive(self.stdout)?,
-            stderr: receive(self.stderr)?,
-        })
-    }
-}
-
 /// The harness's ends, registered with the runtime.
 pub(super) struct AsyncPipes {
     pub(super) stdin: Option<pipe::Sender>,
@@ -83,7 +58,7 @@ pub(super) struct WatchOutcome {
     pub(super) rest: Remains,
 }
 
-/// What is cleaned up after the result is on its way.
+/// What the harness cleans up after it returned the result.
 pub(super) struct Remains {
     /// A helper without processes to watch, which may take a moment to exit.
     pub(super) helper: Helper,
@@ -116,14 +91,8 @@ impl CommandWatch<'_> {
         cancel: CancellationToken,
     ) -> Result<WatchOutcome, SandboxError> {
         let failed = SandboxError::step::<io::Error>;
-        let pidfd = register(
-            self.helper
-                .process
-                .pidfd
-                .try_clone()
-                .map_err(failed("pidfd"))?,
-        )
-        .map_err(failed("pidfd"))?;
+        let pidfd = self.helper.process.pidfd.try_clone().and_then(register);
+        let pidfd = pidfd.map_err(failed("pidfd"))?;
         let status = self.helper.status.try_clone().map_err(failed("pipe"))?;
         let mut status =
             pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(failed("pipe"))?;
@@ -329,68 +298,53 @@ impl CommandWatch<'_> {
                 SandboxError::SetUp { step, cause }
             });
         }
-        let limit = |what: &str, why: String| Denial {
+        // A helper that is gone without a report was killed by the kernel, with everything.
+        let status = reports.status.map_or(libc::SIGKILL, u32::cast_signed);
+        let signal = libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status));
+        let end = match (cause, signal) {
+            (Some(cause), _) => cause,
+            (None, Some(libc::SIGKILL)) if self.group.ran_out_of_memory() => End::OutOfMemory,
+            (None, Some(libc::SIGXCPU)) => End::OutOfTime,
+            (None, Some(signal)) => End::Signalled(signal),
+            (None, None) => End::Exited(libc::WEXITSTATUS(status)),
+        };
+        let limits = self.limits;
+        let (what, why) = match end {
+            End::TimedOut => {
+                let time = limits.deadline.as_millis();
+                (
+                    "time",
+                    format!("the harness ended the command after {time} ms"),
+                )
+            }
+            End::Flooded => {
+                let bytes = limits.flood_bytes;
+                (
+                    "output",
+                    format!("the harness ended the command after {bytes} bytes of output"),
+                )
+            }
+            End::OutOfMemory => {
+                let bytes = limits.memory_bytes;
+                (
+                    "memory",
+                    format!("the command was ended because it used more than {bytes} bytes"),
+                )
+            }
+            End::OutOfTime => {
+                let time = limits.cpu;
+                (
+                    "processor time",
+                    format!("the command was ended because it had used {time:?}"),
+                )
+            }
+            _ => return Ok(end),
+        };
+        denials.push(Denial {
             layer: DenialLayer::Limits,
             what: what.into(),
             why,
-        };
-        let (status, ended) = (
-            reports.status.map(u32::cast_signed),
-            reports.status.is_some(),
-        );
-        let signal = status
-            .filter(|status| libc::WIFSIGNALED(*status))
-            .map(|status| libc::WTERMSIG(status));
-        let end = match (cause, status) {
-            (Some(cause), _) => cause,
-            (None, Some(_)) if signal == Some(libc::SIGKILL) && self.group.ran_out_of_memory() => {
-                End::OutOfMemory
-            }
-            (None, Some(_)) if signal == Some(libc::SIGXCPU) => End::OutOfTime,
-            (None, Some(status)) => {
-                signal.map_or_else(|| End::Exited(libc::WEXITSTATUS(status)), End::Signalled)
-            }
-            // The helper is gone without a report: the kernel killed it, with everything.
-            (None, None) => {
-                if self.group.ran_out_of_memory() {
-                    End::OutOfMemory
-                } else {
-                    End::Signalled(libc::SIGKILL)
-                }
-            }
-        };
-        debug_assert!(ended || !matches!(end, End::Exited(_)));
-        match end {
-            End::TimedOut => denials.push(limit(
-                "time",
-                format!(
-                    "the harness ended the command after {} ms",
-                    self.limits.deadline.as_millis()
-                ),
-            )),
-            End::Flooded => denials.push(limit(
-                "output",
-                format!(
-                    "the harness ended the command after {} bytes of output",
-                    self.limits.flood_bytes
-                ),
-            )),
-            End::OutOfMemory => denials.push(limit(
-                "memory",
-                format!(
-                    "the command was ended because it used more than {} bytes",
-                    self.limits.memory_bytes
-                ),
-            )),
-            End::OutOfTime => denials.push(limit(
-                "processor time",
-                format!(
-                    "the command was ended because it had used {:?}",
-                    self.limits.cpu
-                ),
-            )),
-            _ => {}
-        }
+        });
         Ok(end)
     }
 }

@@ -1,10 +1,13 @@
 //! The worker's side: giving up everything but memory, time and its channel.
 
 use super::{ANSWERS, Channel, ExitCode, MAX_PARTS, ProcessError, REQUESTS, WorkerLimits, filter};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 use std::fs::File;
 use std::io;
 use std::mem::{self, MaybeUninit};
-use std::os::fd::FromRawFd;
+use std::os::fd::{BorrowedFd, FromRawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::thread;
@@ -99,10 +102,8 @@ pub(super) fn read_clock(clock: libc::clockid_t) -> Option<Duration> {
 /// Confines the whole process and returns the channel. Called once, on the evaluator's thread.
 fn confine(limits: &WorkerLimits) -> Result<Channel, ProcessError> {
     catch_faults(limits).map_err(ProcessError::step("signal handlers"))?;
-    // SAFETY: the call takes no pointers. Not dumpable: other processes of the user cannot trace it
-    // or read its memory.
-    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) })
-        .map_err(ProcessError::step("dumpable"))?;
+    // Other processes of the user cannot trace it or read its memory.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(ProcessError::step("dumpable"))?;
     limit(limits).map_err(ProcessError::step("limits"))?;
     filter::apply()?;
     // SAFETY: both descriptors are open (the spawn put them there), and nothing else in this
@@ -148,20 +149,12 @@ fn keep_memory() {
 
 /// Returns when the other end of the channel is closed.
 fn watch_channel() {
-    let mut channel = libc::pollfd {
-        fd: REQUESTS,
-        events: 0,
-        revents: 0,
-    };
-    loop {
-        // SAFETY: one valid entry. It requests no events, so only a closed peer (or channel) ends
-        // the call.
-        let ready = unsafe { libc::poll(&raw mut channel, 1, -1) };
-        // Whatever else goes wrong: a worker that cannot see its harness end must exit.
-        if ready > 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            return;
-        }
-    }
+    // SAFETY: the spawn opened it, and this process never closes it.
+    let channel = unsafe { BorrowedFd::borrow_raw(REQUESTS) };
+    // It requests no events, so only a closed peer (or channel) ends the call. Whatever else goes
+    // wrong: a worker that cannot see its harness end must exit.
+    let mut polled = [PollFd::from_borrowed_fd(channel, PollFlags::empty())];
+    while poll(&mut polled, None) == Err(Errno::INTR) {}
 }
 
 fn catch_faults(limits: &WorkerLimits) -> io::Result<()> {
@@ -223,26 +216,22 @@ extern "C" fn on_stop(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_v
 
 fn limit(limits: &WorkerLimits) -> io::Result<()> {
     let memory = limits.memory_bytes.saturating_add(mapped_bytes()?);
+    let seconds = limits.cpu_seconds;
     for (resource, soft, hard) in [
-        (libc::RLIMIT_AS, memory, memory),
-        (libc::RLIMIT_CORE, 0, 0),
-        (
-            libc::RLIMIT_CPU,
-            limits.cpu_seconds,
-            limits.cpu_seconds.saturating_add(1),
-        ),
-        (libc::RLIMIT_FSIZE, 0, 0),
+        (Resource::As, memory, memory),
+        (Resource::Core, 0, 0),
+        (Resource::Cpu, seconds, seconds.saturating_add(1)),
+        (Resource::Fsize, 0, 0),
         // It can open none, but polling the channel needs a limit of one.
-        (libc::RLIMIT_NOFILE, 1, 1),
-        (libc::RLIMIT_NPROC, 0, 0),
-        (libc::RLIMIT_STACK, limits.stack_bytes, limits.stack_bytes),
+        (Resource::Nofile, 1, 1),
+        (Resource::Nproc, 0, 0),
+        (Resource::Stack, limits.stack_bytes, limits.stack_bytes),
     ] {
-        let bound = libc::rlimit {
-            rlim_cur: soft,
-            rlim_max: hard,
+        let bound = Rlimit {
+            current: Some(soft),
+            maximum: Some(hard),
         };
-        // SAFETY: `bound` is valid for the call.
-        check(unsafe { libc::setrlimit(resource, &raw const bound) })?;
+        setrlimit(resource, bound)?;
     }
     Ok(())
 }

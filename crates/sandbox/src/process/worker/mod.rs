@@ -129,8 +129,11 @@ pub enum ProcessError {
 }
 
 impl ProcessError {
-    fn step(step: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |cause| Self::SetUp { step, cause }
+    fn step<E: Into<io::Error>>(step: &'static str) -> impl FnOnce(E) -> Self {
+        move |cause| Self::SetUp {
+            step,
+            cause: cause.into(),
+        }
     }
 }
 

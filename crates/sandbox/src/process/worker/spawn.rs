@@ -68,9 +68,8 @@ impl WorkerProcess {
     /// environment is wiped.
     pub fn fork(work: impl FnOnce()) -> Result<Self, ProcessError> {
         if !is_alone() {
-            return Err(ProcessError::step("other threads")(
-                io::ErrorKind::Unsupported.into(),
-            ));
+            let cause = io::Error::from(io::ErrorKind::Unsupported);
+            return Err(ProcessError::step("other threads")(cause));
         }
         let Pipes {
             ours,
@@ -188,15 +187,12 @@ struct Pipes {
 
 impl Pipes {
     fn new() -> Result<Self, ProcessError> {
-        let pipe = || {
-            pipe_with(PipeFlags::CLOEXEC).map_err(|cause| ProcessError::step("pipe")(cause.into()))
-        };
+        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(ProcessError::step("pipe"));
         let ((requests, writer), (reader, answers)) = (pipe()?, pipe()?);
         // Well above the descriptors a worker starts with, so that none is overwritten before it is
         // copied.
         let above = |end: OwnedFd| {
-            rustix::io::fcntl_dupfd_cloexec(&end, 16)
-                .map_err(|cause| ProcessError::step("descriptor")(cause.into()))
+            rustix::io::fcntl_dupfd_cloexec(&end, 16).map_err(ProcessError::step("descriptor"))
         };
         let ours = Channel {
             reader: File::from(reader),

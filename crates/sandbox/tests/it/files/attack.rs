@@ -261,7 +261,7 @@ fn a_link_put_in_place_after_approval_is_refused() {
         Err(FileError::Outside(_))
     ));
     world.assert_unharmed();
-    // A link to another place inside is visible to whoever approved.
+    // A person who approves sees a link to another place inside.
     fs::remove_file(world.ws("plan")).expect("gone");
     world.link("src", "plan");
     assert_eq!(

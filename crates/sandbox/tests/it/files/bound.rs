@@ -146,7 +146,7 @@ fn a_tree_that_is_too_deep_is_refused_before_anything_is_removed() {
 }
 
 #[test]
-fn patterns_made_to_hurt_end_quickly() {
+fn hostile_patterns_end_quickly() {
     let world = World::new();
     let started = std::time::Instant::now();
     for pattern in [

@@ -54,7 +54,7 @@ fn without_openat2_nothing_is_opened() {
 }
 
 #[test]
-fn where_the_real_path_cannot_be_found_out_nothing_is_changed() {
+fn nothing_is_changed_where_the_real_path_is_unknown() {
     let world = World::new();
     let call = libc::SYS_readlinkat;
     let opened = where_it_fails(call, libc::EACCES, || Jail::open(world.jail.root()));
@@ -88,7 +88,7 @@ fn where_the_real_path_cannot_be_found_out_nothing_is_changed() {
 }
 
 #[test]
-fn an_open_that_is_always_to_be_tried_again_ends() {
+fn an_open_that_must_always_be_retried_gives_up() {
     let world = World::new();
     let read = where_it_fails(libc::SYS_openat2, libc::EAGAIN, || {
         world.jail.read("src/main.rs", 10)
@@ -145,7 +145,7 @@ fn a_rename_that_fails_leaves_the_old_file_and_nothing_else() {
 }
 
 #[test]
-fn a_lock_that_is_never_given_back_ends_an_addition_and_nothing_else() {
+fn an_append_gives_up_on_a_lock_that_is_never_released() {
     let world = World::new();
     let held = File::open(world.ws("src")).expect("a directory");
     flock(&held, FlockOperation::LockExclusive).expect("a lock");

@@ -252,7 +252,7 @@ fn patterns_find_regular_files_by_their_path() {
 }
 
 #[test]
-fn what_this_user_may_not_touch_is_denied_or_passed_over() {
+fn files_that_this_user_may_not_access_are_denied_or_skipped() {
     if rustix::process::geteuid().is_root() {
         println!(
             "skipped: needs an ordinary user; root may touch everything (run again as one by `the_same_holds_for_an_ordinary_user`)"
@@ -275,11 +275,11 @@ fn what_this_user_may_not_touch_is_denied_or_passed_over() {
             world.jail.rename("closed", "x"),
         ),
         (
-            "write to what is read-only",
+            "write to a read-only file",
             world.jail.write("fixed", b"").map(drop),
         ),
         (
-            "append to what is read-only",
+            "append to a read-only file",
             world.jail.append("fixed", b"y"),
         ),
     ] {

@@ -33,7 +33,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn wrapped_bodies_are_unwrapped() {
+async fn compressed_bodies_are_decoded() {
     let words = "häuser ".repeat(500);
     let mut zlib = ZlibEncoder::new(Vec::new(), Compression::best());
     zlib.write_all(words.as_bytes()).expect("written");

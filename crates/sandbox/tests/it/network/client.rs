@@ -148,7 +148,7 @@ async fn a_request_that_is_dropped_ends_its_connection() {
     let mut request = Box::pin(get(&client, &url));
     while told.is_empty() {
         let wait = tokio::time::timeout(std::time::Duration::from_millis(10), &mut request);
-        assert!(wait.await.is_err(), "nobody answers");
+        assert!(wait.await.is_err(), "the server does not answer");
         told.extend(receiver.try_iter());
     }
     drop(request);

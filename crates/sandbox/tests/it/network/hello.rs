@@ -217,7 +217,7 @@ async fn messages_that_name_another_server_or_hide_it_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_first_message_must_name_the_same_server() {
+async fn a_second_client_hello_must_name_the_same_server() {
     let mut world = world(server_answer(&hex(AGAIN)));
     let (a, b) = (hello("a.test"), hello("b.test"));
     let good = [CHANGE_CIPHER, &a].concat();

@@ -109,7 +109,7 @@ async fn curl_and_python_reach_the_allowed_name_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_that_the_machine_has_written_down_is_reached_by_it_and_the_address_alone_is_not() {
+async fn a_name_in_the_hosts_file_is_reachable_and_its_bare_address_is_not() {
     let (good, other) = (Server::saying("127.0.0.1", "hello"), "93.184.216.34");
     let port = good.port();
     let names = Names::of(&[
@@ -176,7 +176,7 @@ async fn a_client_that_keeps_its_connections_is_told_that_this_one_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_asks_for_its_own_machine_means_itself_and_that_is_no_event() {
+async fn a_program_that_asks_for_its_own_machine_reaches_itself_without_an_event() {
     let Some((_good, evil, mut inside)) = world("127.0.0.1") else {
         return;
     };
@@ -390,7 +390,7 @@ async fn large_bodies_flow_both_ways() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_machine_without_ipv6_has_the_same_way_out() {
+async fn a_machine_without_ipv6_reaches_the_same_hosts() {
     let (good, evil) = (
         Server::saying("127.0.0.1", "hello"),
         Server::saying("127.0.0.3", "secret"),

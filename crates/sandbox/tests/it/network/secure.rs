@@ -144,7 +144,7 @@ async fn the_machines_authorities_do_not_vouch_for_a_test() {
     );
     let error = get(&client, &format!("https://a.test:{}/", server.port()))
         .await
-        .expect_err("nobody vouches");
+        .expect_err("no authority vouches for it");
     assert!(
         error.contains("no secure connection to host \"a.test\""),
         "{error}"

@@ -135,14 +135,15 @@ async fn an_answer_that_changes_between_questions_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_name_without_an_entry_is_not_even_asked_for() {
-    struct Nobody;
-    impl tool_harness_sandbox::network::Resolve for Nobody {
+async fn an_unlisted_name_is_not_resolved() {
+    struct NeverAsked;
+    impl tool_harness_sandbox::network::Resolve for NeverAsked {
         fn resolve<'a>(&'a self, name: &'a str) -> tool_harness_sandbox::network::Resolving<'a> {
             panic!("asked for {name}")
         }
     }
-    let client = client(&["a.test"], &Names::default()).with_resolver(std::sync::Arc::new(Nobody));
+    let client =
+        client(&["a.test"], &Names::default()).with_resolver(std::sync::Arc::new(NeverAsked));
     let error = get(&client, "http://secret.evil.test/")
         .await
         .expect_err("refused");

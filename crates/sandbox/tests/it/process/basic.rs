@@ -7,7 +7,7 @@ use tool_harness_sandbox::process::{Command, End, Output, Sandbox, SandboxError,
 use tool_harness_sandbox::tier::Tier;
 
 #[test]
-fn a_command_says_what_it_has_to_say() {
+fn the_output_of_a_command_is_captured() {
     in_every_tier(|world| {
         let finished = world.run("echo", &["hello", "a b", ""]).expect("it runs");
         assert_eq!(
@@ -65,7 +65,7 @@ fn its_environment_is_what_the_plan_says() {
 }
 
 #[test]
-fn it_reads_what_it_is_given_and_nothing_otherwise() {
+fn a_command_reads_its_input_and_nothing_else() {
     in_every_tier(|world| {
         assert_eq!(world.run("cat", &[]).expect("runs").stdout.text, "");
         let mut command = Command::new("wc", ["-c"]);
@@ -222,7 +222,7 @@ fn in_namespaces_it_sees_only_its_own_processes_and_no_network() {
 }
 
 #[test]
-fn finding_out_what_the_machine_offers_is_quick() {
+fn detecting_the_tier_is_quick() {
     let took = || {
         let started = std::time::Instant::now();
         let tier = Sandbox::detect().tier();

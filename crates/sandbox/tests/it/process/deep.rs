@@ -171,7 +171,7 @@ fn names_in_folders_that_cannot_be_read_are_found_while_the_command_runs() {
 }
 
 #[test]
-fn what_moves_with_its_folder_is_told_once_and_truly() {
+fn a_file_that_moved_with_its_folder_is_reported_once() {
     in_every_tier(|world| {
         if !world.can_write() {
             return;

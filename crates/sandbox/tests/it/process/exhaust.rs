@@ -158,7 +158,7 @@ fn peak() -> u64 {
 }
 
 #[test]
-fn descriptors_on_their_way_stop_no_other_call() {
+fn descriptors_in_flight_do_not_block_other_calls() {
     // Keeps as many descriptors in flight as it may, and then says so. The kernel counts them per
     // user.
     const PARKS: &str = "

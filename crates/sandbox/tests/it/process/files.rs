@@ -27,7 +27,9 @@ fn files_in_the_workspace_are_read_and_written() {
                 "what it makes belongs to the one it works for"
             );
         } else {
-            println!("skipped: without namespaces nobody is shown root's files as his own");
+            println!(
+                "skipped: without namespaces the user `nobody` does not see root's files as its own"
+            );
         }
         if world.tier() == Tier::A {
             world.says("echo top > top && rm top");
@@ -287,7 +289,9 @@ fn the_private_tmp_is_not_shared_and_is_gone_afterwards() {
 fn an_archive_writes_nothing_outside() {
     in_every_tier(|world| {
         if !world.can_write() {
-            println!("skipped: without namespaces nobody is shown root's files as his own");
+            println!(
+                "skipped: without namespaces the user `nobody` does not see root's files as its own"
+            );
             return;
         }
         let make = "cd src && python3 - <<'E'\nimport tarfile, io\nt = tarfile.open('a.tar', 'w')\nl = tarfile.TarInfo('l'); l.type = tarfile.SYMTYPE; l.linkname = '../../outside'; t.addfile(l)\nf = tarfile.TarInfo('l/evil'); f.size = 4; t.addfile(f, io.BytesIO(b'evil'))\ng = tarfile.TarInfo('../../../outside/evil'); g.size = 4; t.addfile(g, io.BytesIO(b'evil'))\nh = tarfile.TarInfo('good'); h.size = 4; t.addfile(h, io.BytesIO(b'good'))\nt.close()\nE\n";

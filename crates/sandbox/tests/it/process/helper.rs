@@ -139,10 +139,10 @@ time.sleep(100)
         );
         // A command may change its own scheduling, and in namespaces also that of its children.
         let harmless = "
-os.setpriority(os.PRIO_PROCESS, 0, 7); os.setpriority(os.PRIO_PGRP, 0, 8); os.sched_setaffinity(0, {0}); os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+os.setpriority(os.PRIO_PROCESS, 0, 17); os.setpriority(os.PRIO_PGRP, 0, 18); os.sched_setaffinity(0, {0}); os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 child = os.fork()
 if child == 0: time.sleep(100)
-print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0) == os.SCHED_BATCH, tried(os.setpriority, os.PRIO_PROCESS, child, 9))
+print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0) == os.SCHED_BATCH, tried(os.setpriority, os.PRIO_PROCESS, child, 19))
 ";
         let finished = python(
             world,
@@ -157,7 +157,7 @@ print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_gets
         };
         assert_eq!(
             finished.stdout.text,
-            format!("8 {{0}} True {of_a_child}\n"),
+            format!("18 {{0}} True {of_a_child}\n"),
             "{}",
             finished.stderr.text
         );

@@ -60,7 +60,7 @@ fn calls_that_reach_past_the_sandbox_are_refused_and_plain_ones_are_not() {
 }
 
 #[test]
-fn memory_that_programs_outside_share_is_not_reached_and_none_is_left_behind() {
+fn shared_memory_of_other_programs_is_out_of_reach_and_none_is_left_behind() {
     // The size identifies segments of this process.
     let bytes = 4096 + i64::from(std::process::id());
     let left = || {

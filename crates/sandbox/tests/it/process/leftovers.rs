@@ -76,7 +76,7 @@ fn a_program_that_ends_leaves_no_folder_and_no_group() {
 }
 
 #[test]
-fn what_takes_long_to_remove_is_removed_when_the_program_is_gone() {
+fn a_large_leftover_folder_is_removed_after_the_program_exits() {
     in_every_tier(|world| {
         let fill = format!(
             "cd ${{TMPDIR:-/tmp}} && python3 -c 'for n in range({MANY}): open(str(n), \"w\").close()'"
@@ -93,7 +93,7 @@ fn what_takes_long_to_remove_is_removed_when_the_program_is_gone() {
 }
 
 #[test]
-fn what_others_left_delays_no_call() {
+fn leftovers_of_other_harnesses_delay_no_call() {
     // Every sandbox removes it in the same way, whatever its tier.
     in_tier(Sandbox::detect().tier(), |world| {
         // Of a process that cannot exist.

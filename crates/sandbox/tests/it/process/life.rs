@@ -72,7 +72,7 @@ fn a_cancelled_command_ends_with_everything() {
 }
 
 #[test]
-fn what_a_finished_command_left_behind_is_ended() {
+fn processes_that_a_finished_command_left_are_killed() {
     in_every_tier(|world| {
         let mark = mark();
         let finished = world.shell(&format!(
@@ -225,7 +225,7 @@ fn two_hundred_at_once_alone() {
             println!("skipped: this machine has no tier {tier}");
             continue;
         }
-        // Open what is opened once per process.
+        // Opens the files that a process opens once.
         let warm = World::new(sandbox);
         warm.says("true");
         drop(warm);
@@ -281,7 +281,7 @@ fn two_hundred_at_once_alone() {
                     .expect_err("there is no such program"),
             )
         });
-        // What is kept for later commands is little, and goes with the sandbox.
+        // The sandbox keeps little for later commands, and releases it when it is dropped.
         let keeps_little = || {
             let kept = counted();
             kept.children <= before.children + 8 && kept.groups <= before.groups + 16

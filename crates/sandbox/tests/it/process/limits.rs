@@ -40,7 +40,7 @@ fn threads(count: usize) -> String {
 }
 
 #[test]
-fn what_else_its_user_runs_takes_nothing_from_a_command_and_gives_it_nothing() {
+fn other_processes_of_the_user_do_not_change_a_commands_process_limit() {
     in_every_tier_in_turn(|world| {
         let mut plan = world.plan.clone();
         plan.limits.processes = 40;

@@ -38,7 +38,7 @@ fn set_aside(folder: &Path) -> usize {
 }
 
 #[test]
-fn what_a_command_makes_in_a_workspace_that_was_moved_is_set_aside() {
+fn protected_files_made_in_a_moved_workspace_are_set_aside() {
     in_every_tier(|world| {
         if !world.can_write() {
             return;
@@ -91,7 +91,7 @@ fn what_a_command_makes_in_a_workspace_that_was_moved_is_set_aside() {
 }
 
 #[test]
-fn what_lies_where_the_workspace_was_is_left_alone() {
+fn a_folder_where_the_workspace_was_is_left_alone() {
     in_every_tier(|world| {
         if !world.can_write() {
             return;

@@ -32,7 +32,7 @@ fn long_output_keeps_its_start_and_its_end_and_is_spilled_as_a_whole() {
 }
 
 #[test]
-fn bytes_that_are_no_text_and_escapes_are_not_shown() {
+fn binary_output_and_escapes_are_not_shown() {
     in_every_tier(|world| {
         let finished = world.shell(
             "printf 'a\\xffb\\x1b[31mred\\x1b]0;title\\x07\\x9b1m\\n'; printf '\\x1b[2Jerr' >&2",

@@ -145,7 +145,7 @@ fn a_place_that_is_exchanged_for_a_link_all_the_time_never_leads_outside() {
 }
 
 #[test]
-fn the_folders_above_what_is_hidden_stay_and_what_is_beside_it_moves() {
+fn folders_above_a_hidden_place_cannot_move_and_its_neighbours_can() {
     in_every_tier(|world| {
         let mut plan = world.plan.clone();
         fs::create_dir_all(world.ws("a/b/secret")).expect("a folder");
@@ -177,7 +177,7 @@ fn the_folders_above_what_is_hidden_stay_and_what_is_beside_it_moves() {
         }
         assert!(
             world.tier() == Tier::B || !world.ws("a/b/plain").exists(),
-            "what is beside it may be removed"
+            "its neighbours may be removed"
         );
         if world.tier() == Tier::A {
             let line = "mkdir a/b/new && mv a/b/new a/b/newer && echo x > a/b/newer/file && mv free/x free/y && mv free/y a/b/y && mv free other";
@@ -191,7 +191,7 @@ fn the_folders_above_what_is_hidden_stay_and_what_is_beside_it_moves() {
 }
 
 #[test]
-fn a_home_that_no_list_of_users_names_is_hidden_but_for_the_workspace_in_it() {
+fn a_home_missing_from_passwd_is_hidden_except_for_the_workspace_in_it() {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: needs root, to make a home outside of `/tmp`");
         return;

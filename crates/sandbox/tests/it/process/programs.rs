@@ -41,7 +41,7 @@ fn a_listed_program_runs_and_another_does_not() {
 }
 
 #[test]
-fn a_list_that_no_landlock_keeps_runs_nothing_and_without_a_list_namespaces_are_enough() {
+fn without_landlock_a_list_of_programs_runs_nothing_and_a_plan_without_a_list_runs() {
     without_landlock(|world| {
         let refused = world.run_with(
             &only(&world.plan, &["/bin/bash"]),
@@ -69,7 +69,7 @@ fn a_list_that_no_landlock_keeps_runs_nothing_and_without_a_list_namespaces_are_
 }
 
 #[test]
-fn the_loader_and_copies_and_memory_are_no_ways_around() {
+fn the_loader_copies_and_memory_files_do_not_bypass_the_list() {
     with_landlock(|world| {
         let plan = only(
             &world.plan,
@@ -386,7 +386,7 @@ fn a_toolchain_in_a_closed_folder_keeps_nothing_from_running() {
 }
 
 #[test]
-fn a_login_shell_finds_what_the_plan_s_path_has() {
+fn a_login_shell_uses_the_plans_path() {
     with_landlock(|world| {
         let tools = world.ws("tools'");
         fs::create_dir(&tools).expect("a folder");

@@ -152,7 +152,7 @@ fn a_folder_is_not_made_into_one_of_gits() {
 }
 
 #[test]
-fn what_the_settings_of_a_repository_make_git_obey_is_not_changed_either() {
+fn files_that_a_repositorys_settings_name_are_protected_too() {
     in_tier(Tier::A, |world| {
         let git = |words: &[&str]| {
             Command::new("git")
@@ -236,7 +236,7 @@ fn a_bare_repository_that_is_there_is_used_and_its_settings_are_not_changed() {
 }
 
 #[test]
-fn nothing_that_a_command_does_keeps_what_it_made_in_its_place() {
+fn a_command_cannot_keep_a_protected_file_it_made_in_place() {
     in_every_tier(|world| {
         for (line, folder) in [
             (

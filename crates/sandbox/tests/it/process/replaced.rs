@@ -114,7 +114,7 @@ fn what_is_replaced_while_a_command_runs_is_what_it_was_and_the_command_is_ended
 }
 
 #[test]
-fn a_command_that_starts_meanwhile_does_not_take_what_it_finds_for_what_was_there() {
+fn a_command_that_starts_meanwhile_does_not_mistake_a_replacement_for_the_original() {
     in_tier(Tier::A, |world| {
         fs::write(world.ws("harness.md"), "first").expect("a file");
         for n in 0..5 {
@@ -139,7 +139,7 @@ fn a_command_that_starts_meanwhile_does_not_take_what_it_finds_for_what_was_ther
 }
 
 #[test]
-fn writes_by_a_person_in_place_or_beside_disturb_no_command() {
+fn a_persons_edits_do_not_disturb_a_command() {
     in_every_tier(|world| {
         fs::write(world.ws("harness.md"), "first").expect("a file");
         fs::create_dir_all(world.ws(".harness/tools")).expect("a folder");
@@ -192,7 +192,7 @@ fn without_namespaces_what_is_replaced_stays_closed_by_itself() {
 }
 
 #[test]
-fn what_a_command_made_is_set_aside_also_for_a_caller_that_no_longer_waits() {
+fn protected_files_a_command_made_are_set_aside_even_if_the_caller_stopped_waiting() {
     in_every_tier(|world| {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -120,7 +120,7 @@ fn files_that_became_protected_since_the_container_was_made_are_closed() {
 }
 
 #[test]
-fn what_is_hidden_stays_hidden_when_it_is_replaced() {
+fn a_hidden_file_stays_hidden_when_it_is_replaced() {
     in_tier(Tier::A, |world| {
         let runtime = runtime();
         let mut world = World::new(world.sandbox.clone());

@@ -55,7 +55,7 @@ fn recursion_is_found_by_name() {
 }
 
 #[test]
-fn a_long_chain_of_calls_without_a_circle_is_no_recursion() {
+fn a_long_chain_of_calls_without_a_cycle_is_not_recursion() {
     let chain: String = (0..5000)
         .map(|n| format!("def f{n}():\n  f{}()\n", n + 1))
         .collect();
@@ -146,7 +146,7 @@ fn payload_keys_are_what_a_hook_reads() {
 }
 
 #[test]
-fn compared_names_are_texts_next_to_the_tools_name() {
+fn compared_names_are_texts_compared_with_the_tool_name() {
     for (source, expected) in [
         ("return payload['name'] == 'x'", "x@2:29"),
         ("return 'x' != payload.get('name')", "x@2:10"),
@@ -192,7 +192,7 @@ fn compared_names_are_texts_next_to_the_tools_name() {
 }
 
 #[test]
-fn odd_returns_are_literals_that_decide_nothing() {
+fn odd_returns_are_literals_that_are_not_decisions() {
     for (source, expected) in [
         (
             "return {'decision': 'block', 'reason': 'x'}",
@@ -255,7 +255,7 @@ fn odd_returns_are_literals_that_decide_nothing() {
 }
 
 #[test]
-fn a_when_is_one_pure_expression() {
+fn a_when_must_be_one_pure_expression() {
     for (source, expected) in [
         ("event == 'tool.pre'", ""),
         ("payload['name'] == 'x' and len(payload) > math.abs(1)", ""),
@@ -287,7 +287,7 @@ fn a_when_is_one_pure_expression() {
 }
 
 #[test]
-fn arguments_that_every_run_reads_are_known() {
+fn arguments_that_every_run_reads_are_found() {
     let body = |lines: &str| format!("def run(args):\n    {}\n", lines.replace('\n', "\n    "));
     for (lines, expected) in [
         ("return args[\"a\"]", "a"),

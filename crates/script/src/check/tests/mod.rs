@@ -5,8 +5,8 @@ mod names;
 
 use crate::check::{SOURCE_LIMIT, facts};
 use serde_json::Value;
+use tool_harness::Effects;
 use tool_harness::builtin::{Args, Body, Builtin, Module, Scope};
-use tool_harness::effect::Effects;
 use tool_harness::facts::{Facts, Named, ScriptKind};
 
 pub(super) const fn builtin(name: &'static str, body: Body) -> Builtin {

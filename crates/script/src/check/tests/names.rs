@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_script_that_does_not_parse_gives_the_message_and_its_place() {
+fn a_syntax_error_has_a_message_and_a_place() {
     for (source, message, line, column) in [
         ("x = (1,\n", "unexpected new line", 0, 0),
         ("x = 'é' $", "invalid input `$`", 1, 9),
@@ -62,7 +62,7 @@ fn a_script_that_does_not_parse_gives_the_message_and_its_place() {
 }
 
 #[test]
-fn a_script_too_deep_or_too_long_is_refused_before_parsing() {
+fn a_script_that_is_too_deep_or_too_long_is_refused_before_parsing() {
     let deep = facts(
         ScriptKind::Tool,
         &format!("x = 1\ny = {}", "(".repeat(300)),
@@ -100,7 +100,7 @@ fn deep_but_allowed_scripts_are_read_on_a_small_stack() {
 }
 
 #[test]
-fn functions_have_their_arity() {
+fn functions_are_found_with_their_arity() {
     for (source, expected) in [
         ("def run(args):\n  pass", "run 1 1 1:5"),
         ("def run():\n  pass", "run 0 0 1:5"),
@@ -130,7 +130,7 @@ fn functions_have_their_arity() {
 }
 
 #[test]
-fn reach_counts_every_way_to_a_built_in() {
+fn reach_covers_every_way_to_a_builtin() {
     let all = "fs.read fs.write";
     for (source, expected) in [
         ("fs.read('a')", "fs.read"),
@@ -245,7 +245,7 @@ fn a_shadowed_name_is_not_the_module() {
 }
 
 #[test]
-fn reach_is_in_source_order_at_the_first_mention() {
+fn reach_is_in_source_order_by_first_mention() {
     let source = "def run(args):\n  x = 'é'; fs.write(x)\n  env(x)\n  fs.read()\n  fs.write()\n  return [fs, math]";
     assert_eq!(
         shown(&of(ScriptKind::Tool, source).reaches),
@@ -254,7 +254,7 @@ fn reach_is_in_source_order_at_the_first_mention() {
 }
 
 #[test]
-fn names_that_lead_nowhere_are_found() {
+fn unknown_names_and_members_are_found() {
     for (kind, source, unknown, members) in [
         (ScriptKind::Tool, "x = nope + 1\ny = nope", "nope@1:5", ""),
         (

@@ -1,4 +1,4 @@
-//! Two files that want one name.
+//! Two files with the same name.
 
 use super::{READ_NOTE, WATCH, expect, found, judge, tool};
 
@@ -31,7 +31,7 @@ fn a_name_defined_twice_is_offered_by_neither_file() {
 }
 
 #[test]
-fn an_alias_that_another_tool_has_as_name_or_alias_takes_its_tool_out() {
+fn an_alias_that_clashes_with_another_tool_disables_its_tool() {
     let claims = |names: &str| tool(&format!("aliases: {{ {names} }}\n"), "1");
     let (plan, list) = (
         claims("openai: readPlan, gemini: read_note"),
@@ -65,7 +65,7 @@ fn an_alias_that_another_tool_has_as_name_or_alias_takes_its_tool_out() {
 }
 
 #[test]
-fn an_alias_no_provider_takes_and_an_injected_parameter_are_errors_at_their_place() {
+fn an_alias_no_provider_accepts_and_an_injected_parameter_are_errors_at_their_place() {
     let odd = tool("aliases: { openai: read plan }\n", "1");
     expect(
         &[(".harness/tools/read_plan.md", &odd)],
@@ -88,7 +88,7 @@ fn an_alias_no_provider_takes_and_an_injected_parameter_are_errors_at_their_plac
 }
 
 #[test]
-fn an_override_replaces_and_the_replaced_tool_is_gone() {
+fn an_override_replaces_the_tool() {
     let local = bundle("read_note");
     let checked = expect(
         &[
@@ -130,7 +130,7 @@ fn two_overrides_of_one_name_clash_and_nothing_falls_back() {
 }
 
 #[test]
-fn a_tool_beside_an_unreadable_file_of_its_name_is_not_offered() {
+fn a_tool_next_to_an_unreadable_file_of_its_name_is_not_offered() {
     let plugin = bundle("read_note");
     let checked = judge(&[
         (".harness/tools/read_note.md", "no frontmatter\n"),
@@ -155,7 +155,7 @@ fn a_tool_beside_an_unreadable_file_of_its_name_is_not_offered() {
 }
 
 #[test]
-fn hooks_of_one_name_both_stay_and_both_block() {
+fn two_hooks_with_one_name_both_stay_and_both_block() {
     let plugin = "---\nhooks:\n  - name: watch_calls\n    event: tool.post\n    script: |\n      def handle(event, payload):\n          return allow()\n---\n";
     let checked = judge(&[
         (".harness/hooks/watch_calls.md", WATCH),
@@ -170,7 +170,7 @@ fn hooks_of_one_name_both_stay_and_both_block() {
 }
 
 #[test]
-fn a_name_with_an_alias_need_not_be_offerable() {
+fn a_tool_with_an_alias_may_have_a_name_that_providers_reject() {
     let aliased = READ_NOTE.replace("---\nscript", "---\naliases: {openai: read_note}\nscript");
     expect(&[(".harness/tools/read.note.md", &aliased)], &[]);
     expect(

@@ -1,4 +1,4 @@
-//! What is found in one file, and how it is shown.
+//! Findings in one file, and how they are shown.
 
 use super::{READ_NOTE, WATCH, expect, facts_of, found, judge, project, tool};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use tool_harness::check::{check, scripts};
 use tool_harness::facts::{ScriptKind, Unread};
 
 #[test]
-fn a_default_that_does_not_fit_its_own_schema_takes_its_tool_out() {
+fn a_default_that_does_not_match_its_own_schema_disables_its_tool() {
     let plan = tool(
         "parameters:\n  day: { type: object, properties: { n: { type: integer, default: one } } }\n",
         "1",
@@ -25,7 +25,7 @@ fn a_default_that_does_not_fit_its_own_schema_takes_its_tool_out() {
 }
 
 #[test]
-fn a_hook_that_takes_its_parameters_in_the_wrong_order_is_warned_about() {
+fn a_hook_with_parameters_in_the_wrong_order_gets_a_warning() {
     let hook = |parameters: &str| {
         format!(
             "---\nevent: tool.post\nscript: |\n  def handle({parameters}):\n      return allow()\n---\nWatches.\n"
@@ -72,7 +72,7 @@ fn a_hook_with_an_error_found_by_the_reader_or_by_a_rule_is_broken() {
         );
         assert!(
             checked.broken_hooks.is_empty(),
-            "a hook that is there is not listed a second time"
+            "an existing hook is not listed twice"
         );
     }
     assert!(
@@ -94,7 +94,7 @@ fn a_tool_with_an_error_found_by_the_reader_is_not_usable() {
 }
 
 #[test]
-fn a_script_that_ends_its_worker_is_an_error_at_the_script() {
+fn a_script_that_kills_its_worker_is_an_error_at_the_script() {
     let artifacts = project(&[(".harness/tools/read_note.md", READ_NOTE)]);
     let died = scripts(&artifacts)
         .into_iter()
@@ -118,7 +118,7 @@ fn a_script_that_ends_its_worker_is_an_error_at_the_script() {
     assert_eq!(
         checked.tools[0].effects.to_string(),
         "read, write, exec, net_read, net_write, desktop",
-        "nobody knows what it does"
+        "its effects are unknown"
     );
 }
 
@@ -141,7 +141,7 @@ fn scripts_are_listed_once_however_often_they_are_used() {
 }
 
 #[test]
-fn effects_are_declared_or_else_inferred() {
+fn effects_are_declared_or_inferred() {
     for (frontmatter, script, effects, codes) in [
         ("", "1", "none", &[][..]),
         ("", "fs.read(\"a\")", "read", &[]),
@@ -217,7 +217,7 @@ fn effects_are_declared_or_else_inferred() {
 }
 
 #[test]
-fn findings_come_by_file_and_line_whoever_found_them() {
+fn findings_are_sorted_by_file_and_line() {
     let text = "---\nrisk: read\ntimeout: 3\nscript: |\n  def run(args):\n      fs.wrte(\"a\")\n      return fs.write(\"a\", \"b\")\n---\n";
     expect(
         &[
@@ -259,7 +259,7 @@ fn a_finding_in_a_schema_points_at_the_part_that_is_wrong() {
 }
 
 #[test]
-fn a_schema_that_cannot_be_used_says_which_part_and_why() {
+fn an_unusable_schema_names_the_part_and_the_reason() {
     for (schema, message) in [
         (
             "{properties: {a: {pattern: '(?=a)b'}}}",
@@ -312,7 +312,7 @@ fn the_spellings_of_other_harnesses_are_explained() {
 }
 
 #[test]
-fn a_watcher_may_return_nothing_and_a_guard_may_not() {
+fn an_observing_hook_may_return_nothing_and_a_gating_hook_may_not() {
     let silent = WATCH.replace("allow()", "None");
     expect(&[(".harness/hooks/watch_calls.md", &silent)], &[]);
     let guard = silent.replace("tool.post", "tool.pre");
@@ -323,7 +323,7 @@ fn a_watcher_may_return_nothing_and_a_guard_may_not() {
 }
 
 #[test]
-fn hooks_on_builtins_compare_with_built_ins() {
+fn hooks_on_builtin_events_compare_with_builtin_names() {
     let hook = |name: &str| {
         WATCH.replace("tool.post", "builtin.pre").replace(
             "return allow()",
@@ -338,7 +338,7 @@ fn hooks_on_builtins_compare_with_built_ins() {
 }
 
 #[test]
-fn every_spelling_authors_use_for_a_payload_is_accepted() {
+fn every_common_payload_spelling_is_accepted() {
     let hook = |event: &str, body: &str| {
         format!(
             "---\nevent: {event}\nscript: |\n  def handle(event, payload):\n{body}\n      return allow()\n---\nWatches.\n"
@@ -379,7 +379,7 @@ fn every_spelling_authors_use_for_a_payload_is_accepted() {
 }
 
 #[test]
-fn messages_stay_on_one_line_whatever_a_name_holds() {
+fn messages_stay_on_one_line_whatever_a_name_contains() {
     let hook = WATCH.replace(
         "return allow()",
         "return block(\"no\") if payload[\"name\"] == \"a\\nb\\x1b\" else allow()",
@@ -417,7 +417,7 @@ fn ten_thousand_tools_are_checked_in_linear_time() {
         start.elapsed()
     };
     time(100);
-    // Once of three times: a busy machine may hold up any of them.
+    // The best of three attempts: a busy machine may delay any of them.
     let tries = (0..3).map(|_| (time(1_000), time(10_000)));
     let is_linear = |(small, large): (Duration, Duration)| {
         println!("1,000 tools: {small:?}; 10,000 tools: {large:?}");

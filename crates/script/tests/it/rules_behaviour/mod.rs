@@ -1,4 +1,4 @@
-//! What the checks make of whole projects: clashes, overrides, broken hooks, effects, order and cost.
+//! The checks on whole projects: clashes, overrides, broken hooks, effects, order and cost.
 
 mod clashes;
 mod findings;

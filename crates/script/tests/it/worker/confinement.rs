@@ -29,7 +29,7 @@ fn attempt(expression: &str) -> Result<Outcome, End> {
 }
 
 #[test]
-fn native_code_in_a_worker_cannot_get_out() {
+fn native_code_in_a_worker_cannot_escape() {
     let folder = tempfile::tempdir().expect("a folder");
     let canary = folder.path().join("canary");
     fs::write(&canary, "unchanged").expect("writes");
@@ -65,13 +65,13 @@ fn native_code_in_a_worker_cannot_get_out() {
     assert_eq!(fs::read_to_string(&canary).expect("reads"), "unchanged");
     assert!(unix.accept().is_err(), "the socket was reached");
     assert!(tcp.accept().is_err(), "the port was reached");
-    // The same calls do get out where nothing holds them, so the checks above say something.
+    // Without confinement the same calls succeed, so the checks above are meaningful.
     assert!(std::net::TcpStream::connect(address).is_ok() && tcp.accept().is_ok());
 }
 
 #[test]
-fn a_worker_starts_with_nothing() {
-    // Without the mark that closes it in children, as careless programs have them.
+fn a_worker_inherits_nothing() {
+    // Without close-on-exec, as in careless programs.
     let inherited = rustix::io::dup(fs::File::open("/dev/null").expect("opens")).expect("copies");
     let worker = Worker::start();
     let about = PathBuf::from(format!("/proc/{}", worker.process.id()));
@@ -98,7 +98,7 @@ fn a_worker_starts_with_nothing() {
 }
 
 #[test]
-fn a_worker_ends_with_its_channel() {
+fn a_worker_exits_when_its_channel_closes() {
     let Worker {
         process, channel, ..
     } = Worker::start();
@@ -114,7 +114,7 @@ fn a_worker_ends_with_its_channel() {
 const UNINTERRUPTIBLE: &str =
     "def run(args):\n  x = 3\n  for i in range(60):\n    x = x * x\n  return 1\n";
 
-/// Sets a worker to work without end, says its number and waits to be killed.
+/// Starts an endless script in a worker, prints its process id and waits to be killed.
 fn be_a_harness_that_is_killed() -> ! {
     let mut worker = Worker::start();
     worker.load(1, ScriptKind::Tool, UNINTERRUPTIBLE, &[]);
@@ -141,11 +141,11 @@ fn be_a_harness_that_is_killed() -> ! {
 }
 
 #[test]
-fn a_worker_dies_with_a_harness_that_is_killed() {
+fn a_worker_dies_with_a_killed_harness() {
     if is_alone() {
         be_a_harness_that_is_killed();
     }
-    let mut harness = alone("worker::confinement::a_worker_dies_with_a_harness_that_is_killed")
+    let mut harness = alone("worker::confinement::a_worker_dies_with_a_killed_harness")
         .stdout(Stdio::piped())
         .spawn()
         .expect("spawns");
@@ -161,7 +161,7 @@ fn a_worker_dies_with_a_harness_that_is_killed() {
                     .to_string(),
             )
         })
-        .expect("it says its worker's number");
+        .expect("it prints its worker's process id");
     let worker = Path::new("/proc").join(worker);
     assert!(worker.exists(), "{}", worker.display());
     harness.kill().expect("kills");

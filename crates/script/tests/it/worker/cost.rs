@@ -1,4 +1,4 @@
-//! What a worker costs. Printed for people; only gross regressions fail.
+//! The cost of a worker. Printed for people; only gross regressions fail.
 
 use super::supervisor::{BUDGET, Worker};
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Link, Outcome, Request, Response, Verdict};
 
 #[test]
-fn every_example_of_a_pure_built_in_gives_what_it_says() {
+fn every_pure_builtin_example_gives_its_expected_result() {
     let (mut passed, mut failed) = (0, Vec::new());
     for (_, module, builtin) in all() {
         // The examples of the others need the harness; crates/cli/tests/it/builtins.rs runs them.
@@ -52,7 +52,7 @@ fn check(kind: ScriptKind, example: &Example) -> Result<(), String> {
     }
 }
 
-/// What an expression gives or raises; an error when the worker dies of it.
+/// What an expression returns or raises; an error if it kills the worker.
 fn give(kind: ScriptKind, expression: &str) -> Result<Result<Value, String>, String> {
     let mut worker = Worker::with_the_real_table();
     let entry = if kind == ScriptKind::Tool {

@@ -1,4 +1,4 @@
-//! Scripts that want too much: each ends as a failure, or with its worker and the right cause, in time.
+//! Scripts that use too much: each ends in time, as a failure or with its worker and the right cause.
 
 use super::index;
 use super::supervisor::{BUDGET, End, PATIENCE, Worker, run, run_with};
@@ -13,7 +13,7 @@ fn body(lines: &str) -> String {
 }
 
 #[test]
-fn memory_that_is_refused_ends_the_worker_and_says_so() {
+fn a_refused_allocation_ends_the_worker_and_names_the_cause() {
     for script in [
         "  return len([0] * 1000000000)",
         "  return len(sorted(range(300000000)))",
@@ -22,7 +22,7 @@ fn memory_that_is_refused_ends_the_worker_and_says_so() {
         "  x = [1]\n  for i in range(40):\n    x.extend(x)\n  return len(x)",
         "  return len(list(range(2000000000)))",
         "  return len(','.join([str(i) * 1000 for i in range(100)] * 100000))",
-        // The compiler puts the body of such a function in place of its call, without end.
+        // The compiler would inline such a function forever.
         "  return 1\ndef again(f, n):\n  return f(f, n)\ndef other():\n  return again(again, 1)",
     ] {
         let started = Instant::now();
@@ -54,7 +54,7 @@ fn memory_that_is_refused_ends_the_worker_and_says_so() {
 }
 
 #[test]
-fn a_heap_that_grows_step_by_step_is_a_failure() {
+fn a_heap_that_grows_too_large_is_a_failure() {
     let mut worker = Worker::start();
     worker.load(
         1,
@@ -76,7 +76,7 @@ fn a_heap_that_grows_step_by_step_is_a_failure() {
 }
 
 #[test]
-fn an_endless_loop_is_a_failure_and_the_worker_lives() {
+fn an_endless_loop_is_a_failure_and_the_worker_survives() {
     let mut worker = Worker::start();
     worker.load(
         1,
@@ -118,7 +118,7 @@ fn an_endless_loop_is_a_failure_and_the_worker_lives() {
 }
 
 #[test]
-fn what_cannot_be_interrupted_is_killed_at_the_deadline() {
+fn an_uninterruptible_script_is_killed_at_the_deadline() {
     let mut worker = Worker::start();
     worker.load(
         1,
@@ -160,7 +160,7 @@ fn deep_results_are_refused() {
 }
 
 #[test]
-fn a_stack_that_overflows_ends_the_worker_and_says_so() {
+fn a_stack_overflow_ends_the_worker_and_names_the_cause() {
     let script = body("  x = []\n  for i in range(100000):\n    x = [x]\n  return len(str(x))");
     match run_with(&script, Value::Null, BUDGET, &WorkerLimits::default()) {
         Err(End::Died(death)) => assert_eq!(death.cause(), DeathCause::Stack, "{death:?}"),
@@ -206,7 +206,7 @@ fn deep_sources_are_refused() {
         ("nested too deeply", 2, 209)
     );
     assert_eq!(run(&deep(150), Value::Null), Ok(Outcome::Value(json!(1))));
-    // Depth that brackets do not show.
+    // Depth without brackets.
     let Err(End::Failed(failure)) = run(
         &body(&format!("  return 1{}", "+1".repeat(500_000))),
         Value::Null,
@@ -260,7 +260,7 @@ fn large_results_are_refused() {
 }
 
 #[test]
-fn what_a_script_says_is_bounded() {
+fn script_messages_are_bounded() {
     let mut worker = Worker::start();
     let (write, print) = (index("fs.write"), index("print"));
     worker.load(1, ScriptKind::Tool, &body("  fail('é' * 1000000)"), &[]);
@@ -322,7 +322,7 @@ fn loading_is_bounded_like_running() {
 }
 
 #[test]
-fn the_time_of_a_crossing_is_not_processor_time() {
+fn waiting_for_the_harness_is_not_processor_time() {
     let mut worker = Worker::start();
     let read = index("fs.read");
     worker.load(1, ScriptKind::Tool, &body("  return fs.read('a')"), &[read]);
@@ -353,7 +353,7 @@ fn the_time_of_a_crossing_is_not_processor_time() {
 }
 
 #[test]
-fn a_panic_ends_the_worker_and_says_so() {
+fn a_panic_ends_the_worker_and_names_the_cause() {
     match run(&body("  return escape.panic()"), Value::Null) {
         Err(End::Died(death)) => assert_eq!(death.cause(), DeathCause::Panic, "{death:?}"),
         other => panic!("{other:?}"),

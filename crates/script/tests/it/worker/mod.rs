@@ -17,7 +17,7 @@ mod table;
 use std::process::Command;
 use table::TABLE;
 
-/// The number of a built-in on the wire.
+/// The index of a built-in on the wire.
 fn index(path: &str) -> u32 {
     let names = TABLE.iter().flat_map(|module| {
         module.calls.iter().map(|call| {
@@ -38,15 +38,15 @@ fn index(path: &str) -> u32 {
     .expect("fits")
 }
 
-/// Set in the process of a test that has one of its own.
+/// Set in a process that runs a single test.
 const ALONE: &str = "HARNESS_TEST_ALONE";
 
-/// Whether this process was started for one test.
+/// Whether this process runs a single test.
 fn is_alone() -> bool {
     std::env::var_os(ALONE).is_some()
 }
 
-/// A test of this program, to be run in a process of its own.
+/// A test of this binary, to run in a separate process.
 fn alone(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("known"));
     command

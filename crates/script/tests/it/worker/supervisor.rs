@@ -1,4 +1,4 @@
-//! The harness's side, as small as a test needs it.
+//! A minimal harness side for tests.
 
 use super::table::{ARGUMENT, TABLE};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,7 +13,7 @@ use tool_harness::worker::protocol::{
 };
 use tool_harness_sandbox::process::{Channel, Death, WorkerLimits, WorkerProcess, WorkerProgram};
 
-/// More time than any script here needs, however busy the machine is: those that shall end at it have a budget of their own.
+/// More time than any script here needs on a busy machine. Scripts that must time out have their own budget.
 pub(crate) const BUDGET: Budget = Budget {
     wall_ms: 25_000,
     cpu_ms: 20_000,
@@ -21,7 +21,7 @@ pub(crate) const BUDGET: Budget = Budget {
     result_bytes: 1 << 20,
 };
 
-/// The mark of every request.
+/// The ticket of every request.
 pub(crate) const TICKET: u64 = 0x7469_636b_6574;
 
 /// How long an answer may take before the supervisor kills the worker.
@@ -31,7 +31,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_worker-for-tests");
 
 pub(crate) struct Worker {
-    /// The pure built-ins of its table, and `print`: every script is linked with them.
+    /// The pure built-ins of its table, and `print`. Every script is linked with them.
     pure: Vec<u32>,
     pub(crate) process: WorkerProcess,
     pub(crate) channel: Channel,
@@ -94,7 +94,7 @@ impl Worker {
         let _ = self.channel.writer.write_all(&bytes);
     }
 
-    /// One frame; the death of the worker instead, killed when it takes longer than `patience`.
+    /// One frame, or the death of the worker, which is killed if it takes longer than `patience`.
     pub(crate) fn receive(&mut self, patience: Duration) -> Result<Response, Death> {
         let deadline = Instant::now() + patience;
         let mut head = [0; HEADER];
@@ -114,7 +114,7 @@ impl Worker {
                     } else {
                         TICKET
                     },
-                    "the mark of another request"
+                    "the ticket of another request"
                 );
                 Ok(response)
             }
@@ -125,7 +125,7 @@ impl Worker {
                 Err(self
                     .process
                     .wait(PATIENCE)
-                    .expect("a worker that gives no answer is dead"))
+                    .expect("a worker without an answer is dead"))
             }
         }
     }
@@ -172,7 +172,7 @@ impl Worker {
         });
     }
 
-    /// Runs a script that calls nothing outside.
+    /// Runs a script that makes no call to the harness.
     pub(crate) fn run(&mut self, script: u32, args: Value, budget: Budget) -> Result<Outcome, End> {
         self.send(&Request::Run {
             script,

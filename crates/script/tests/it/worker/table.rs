@@ -1,4 +1,4 @@
-//! A table of built-ins for the tests: one of each kind, and some that try to get out.
+//! A table of built-ins for the tests: one of each kind, and some that try to escape.
 
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -6,11 +6,11 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
+use tool_harness::Effects;
 use tool_harness::builtin::{Args, Body, Builtin, BuiltinHost, Kind, Module, Param, Scope};
-use tool_harness::effect::Effects;
 use tool_harness_script::BuiltinTable;
 
-/// What starts a worker with this table.
+/// The argument that starts a worker with this table.
 pub(crate) const ARGUMENT: &str = "worker-with-the-table-of-the-tests";
 
 pub(crate) const TABLE: BuiltinTable = &[&GLOBALS, &FS, &LOG, &TEXT, &HASH, &ESCAPE];
@@ -196,7 +196,7 @@ static HASH: Module = Module {
     )],
 };
 
-/// Below Starlark: native code in the worker that does what a broken evaluator might be brought to do.
+/// Native code in the worker that does what an exploited evaluator might do.
 static ESCAPE: Module = Module {
     name: "escape",
     doc: "",

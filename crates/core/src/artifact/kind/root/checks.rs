@@ -119,12 +119,7 @@ pub(super) fn checks(problems: &mut Problems<'_>, node: &Node) -> Checks {
             })
             .collect()
     };
-    let paths = node
-        .get("paths")
-        .map(Node::items)
-        .unwrap_or_default()
-        .iter();
-    let paths = paths.filter_map(|entry| {
+    let paths = node.items_of("paths").iter().filter_map(|entry| {
         let path = entry.get("path")?;
         globs(problems, Some(path), "checks.paths");
         let path = path.text()?.to_owned();

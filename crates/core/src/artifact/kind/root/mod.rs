@@ -5,13 +5,16 @@ mod policy;
 mod sandbox;
 mod secret;
 
-pub use checks::{CheckedPaths, Checks, SeveritySetting};
-pub(crate) use policy::missing_capability;
-pub use policy::{ArgConstraint, Capabilities, Ceiling, ListMode, Policy, ToolsPolicy};
+pub use checks::Checks;
+pub(crate) use checks::SeveritySetting;
+#[cfg(test)]
+pub(crate) use policy::ArgConstraint;
+pub use policy::Policy;
+pub(crate) use policy::{Capabilities, Ceiling, ListMode, ToolsPolicy, missing_capability};
 pub(in crate::artifact) use policy::{POLICY_FIELD, TOOLS_POLICY_FIELD, capabilities};
 pub use sandbox::Sandbox;
 pub(in crate::artifact) use sandbox::{NETWORK_FIELD, SANDBOX_FIELD};
-pub use secret::SecretSource;
+pub(crate) use secret::SecretSource;
 pub(in crate::artifact) use secret::{REDACTION_FIELD, SECRETS_FIELD, redaction};
 
 use super::limits::{LIMITS, Limits, limits};

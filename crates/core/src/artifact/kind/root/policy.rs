@@ -9,7 +9,7 @@ use crate::artifact::shape::{Field, Shape};
 use crate::artifact::value::{texts, words};
 use crate::effect::{Effects, Level};
 use crate::pattern::{Pattern, Separator};
-use crate::span::{Span, Spanned};
+use crate::span::Spanned;
 
 pub(in crate::artifact) const TOOLS_POLICY_FIELD: Field = Field::new(
     "tools_policy",
@@ -117,11 +117,11 @@ pub struct Policy {
     /// `capabilities`: capability to allowed operations; absent means all.
     pub capabilities: Option<Spanned<Capabilities>>,
     /// `tool_arg_constraints`.
-    pub constraints: Vec<Spanned<ArgConstraint>>,
+    pub(crate) constraints: Vec<Spanned<ArgConstraint>>,
 }
 
 /// Capability to operations.
-pub type Capabilities = Vec<(String, Vec<String>)>;
+pub(crate) type Capabilities = Vec<(String, Vec<String>)>;
 
 /// The most a tool may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,15 +183,13 @@ pub(crate) fn missing_capability(
 
 /// One entry of `tool_arg_constraints`.
 #[derive(Clone, Debug)]
-pub struct ArgConstraint {
+pub(crate) struct ArgConstraint {
     /// Glob over tool names.
     pub tool: String,
     /// The argument; absent means every declared path argument.
     pub arg_key: Option<String>,
     /// Globs, one of which the value must match.
     pub arg_patterns: Vec<String>,
-    /// The place of the entry.
-    pub span: Span,
 }
 
 pub(super) fn tools_policy(problems: &mut Problems<'_>, node: &Node) -> ToolsPolicy {
@@ -204,10 +202,7 @@ pub(super) fn tools_policy(problems: &mut Problems<'_>, node: &Node) -> ToolsPol
             "denylist" => ListMode::Denylist,
             _ => return None,
         };
-        Some(Spanned {
-            value,
-            span: mode.span,
-        })
+        Some(mode.spanned(value))
     });
     ToolsPolicy {
         mode,
@@ -226,27 +221,19 @@ pub(super) fn policy(problems: &mut Problems<'_>, node: &Node) -> Policy {
             effects.span,
         );
     }
-    let level = level.and_then(|node| {
-        Some(Spanned {
-            value: Ceiling::Level(Level::named(node.text()?)?),
-            span: node.span,
-        })
-    });
+    let level =
+        level.and_then(|node| Some(node.spanned(Ceiling::Level(Level::named(node.text()?)?))));
     let effects = effects.map(|node| {
         let named = words(Some(node))
             .into_iter()
             .filter_map(|word| Effects::named(&word));
-        Spanned {
-            value: Ceiling::Effects(named.fold(Effects::NONE, Effects::and)),
-            span: node.span,
-        }
+        node.spanned(Ceiling::Effects(named.fold(Effects::NONE, Effects::and)))
     });
     Policy {
         ceiling: level.or(effects),
-        capabilities: node.get("capabilities").map(|node| Spanned {
-            value: capabilities(node),
-            span: node.span,
-        }),
+        capabilities: node
+            .get("capabilities")
+            .map(|node| node.spanned(capabilities(node))),
         constraints: constraints(problems, node.get("tool_arg_constraints")),
     }
 }
@@ -280,12 +267,8 @@ fn constraints(problems: &mut Problems<'_>, node: Option<&Node>) -> Vec<Spanned<
             tool: tool.to_owned(),
             arg_key: node.get("arg_key").and_then(Node::text).map(str::to_owned),
             arg_patterns: words(node.get("arg_patterns")),
-            span: node.span,
         };
-        constraints.push(Spanned {
-            value,
-            span: node.span,
-        });
+        constraints.push(node.spanned(value));
     }
     constraints
 }

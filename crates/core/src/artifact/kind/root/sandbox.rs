@@ -80,14 +80,8 @@ pub struct Sandbox {
 }
 
 pub(super) fn network(problems: &mut Problems<'_>, node: &Node) -> Spanned<Domains> {
-    Spanned {
-        value: domains(
-            problems,
-            node.get("allowed_domains"),
-            "network.allowed_domains",
-        ),
-        span: node.span,
-    }
+    let listed = node.get("allowed_domains");
+    node.spanned(domains(problems, listed, "network.allowed_domains"))
 }
 
 pub(super) fn sandbox(node: &Node) -> Sandbox {
@@ -97,10 +91,7 @@ pub(super) fn sandbox(node: &Node) -> Sandbox {
             "off" => Containment::Off,
             _ => return None,
         };
-        Some(Spanned {
-            value,
-            span: mode.span,
-        })
+        Some(mode.spanned(value))
     });
     let list = |name| texts(node.get(name));
     Sandbox {

@@ -94,13 +94,7 @@ pub(super) fn secrets(
                 continue;
             }
         };
-        secrets.push((
-            key.name.clone(),
-            Spanned {
-                value,
-                span: from.span,
-            },
-        ));
+        secrets.push((key.name.clone(), from.spanned(value)));
     }
     secrets
 }

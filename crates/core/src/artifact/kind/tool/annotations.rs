@@ -94,6 +94,14 @@ const ARG_SCHEMA: &[Field] = &[
     ),
 ];
 
+/// The hints of MCP.
+pub(crate) const HINTS: [&str; 4] = [
+    "readOnlyHint",
+    "destructiveHint",
+    "idempotentHint",
+    "openWorldHint",
+];
+
 /// `annotations` of seed 004. A bad field is a diagnostic; the others count.
 #[derive(Clone, Debug, Default)]
 pub struct Annotations {
@@ -114,19 +122,13 @@ pub struct Annotations {
     /// `result_readers`.
     pub result_readers: Vec<String>,
     /// `inline_result`.
-    pub inline_result: bool,
+    pub(crate) inline_result: bool,
     /// `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint` as written.
     pub hints: Map<String, Value>,
 }
 
 pub(super) fn annotations(node: &Node) -> Annotations {
-    let args = |name| node.get("arg_schema").and_then(|schema| schema.get(name));
-    let hints = [
-        "readOnlyHint",
-        "destructiveHint",
-        "idempotentHint",
-        "openWorldHint",
-    ];
+    let args = |name| node.at(&["arg_schema", name]);
     Annotations {
         kind: node.get("kind").and_then(Node::text).map(str::to_owned),
         level: node
@@ -145,7 +147,7 @@ pub(super) fn annotations(node: &Node) -> Annotations {
         emits_artifacts: flag(node.get("emits_artifacts")),
         result_readers: words(node.get("result_readers")),
         inline_result: flag(node.get("inline_result")),
-        hints: hints
+        hints: HINTS
             .into_iter()
             .filter_map(|hint| Some((hint.to_owned(), Value::Bool(node.get(hint)?.bool()?))))
             .collect(),

@@ -83,7 +83,7 @@ pub(super) const SAFETY: &[Field] = &[
 
 /// One spelling of a tool's effects.
 #[derive(Clone, Debug)]
-pub struct DeclaredEffects {
+pub(crate) struct DeclaredEffects {
     /// The spelling, as `risk: write`.
     pub spelling: String,
     /// Its place.
@@ -94,7 +94,7 @@ pub struct DeclaredEffects {
 
 /// What one spelling says about the effect set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub(crate) enum Claim {
     /// The set is exactly this (`risk`, `side_effect_level`).
     Exactly(Effects),
     /// The set holds at least this (`safety.process: true`, `safety.spend: true`, `destructiveHint:
@@ -102,6 +102,33 @@ pub enum Claim {
     AtLeast(Effects),
     /// None of these are in the set (`safety.local_only: true`, `read_only: true`).
     Without(Effects),
+}
+
+/// The author's spellings of effects, taken together.
+#[derive(Default)]
+pub(crate) struct DeclaredBounds {
+    /// The sets given in full, joined; absent when no spelling gives one.
+    pub(crate) exactly: Option<Effects>,
+    /// What some spelling adds.
+    pub(crate) at_least: Effects,
+    /// What some spelling rules out.
+    pub(crate) without: Effects,
+}
+
+impl DeclaredBounds {
+    pub(crate) fn of(spellings: &[DeclaredEffects]) -> Self {
+        let mut declared = Self::default();
+        for spelling in spellings {
+            match spelling.claim {
+                Claim::Exactly(set) => {
+                    declared.exactly = Some(declared.exactly.unwrap_or_default() | set)
+                }
+                Claim::AtLeast(set) => declared.at_least |= set,
+                Claim::Without(set) => declared.without |= set,
+            }
+        }
+        declared
+    }
 }
 
 const MUTATES: Effects = Effects::WRITE
@@ -112,83 +139,76 @@ const MUTATES: Effects = Effects::WRITE
 const NETWORK: Effects = Effects::NET_READ.and(Effects::NET_WRITE);
 const FILES: Effects = Effects::READ.and(Effects::WRITE);
 
+/// Where effects are spelled, in the order of the claims.
+const SPELLINGS: [&[&str]; 10] = [
+    &["risk"],
+    &["annotations", "side_effect_level"],
+    &["annotations", "readOnlyHint"],
+    &["annotations", "destructiveHint"],
+    &["annotations", "openWorldHint"],
+    &["safety", "read_only"],
+    &["safety", "local_only"],
+    &["safety", "filesystem"],
+    &["safety", "process"],
+    &["safety", "spend"],
+];
+
 /// One entry per spelling, in a fixed order. A value of the wrong type was reported and claims
 /// nothing.
 pub(crate) fn declared_effects(node: &Node) -> Vec<DeclaredEffects> {
     let mut declared = Vec::new();
-    let mut look = |path: &[&str], claims: fn(&Node) -> Vec<Claim>| {
-        let Some(value) = path.iter().try_fold(node, |node, key| node.get(key)) else {
-            return;
+    for path in SPELLINGS {
+        let Some(value) = node.at(path) else {
+            continue;
         };
         let written = value
             .text()
             .map_or_else(|| value.to_json().to_string(), str::to_owned);
-        for claim in claims(value) {
-            declared.push(DeclaredEffects {
-                spelling: format!("{}: {written}", path.join(".")),
-                span: value.span,
-                claim,
-            });
+        declared.extend(
+            claims(path, value)
+                .into_iter()
+                .map(|claim| DeclaredEffects {
+                    spelling: format!("{}: {written}", path.join(".")),
+                    span: value.span,
+                    claim,
+                }),
+        );
+    }
+    declared
+}
+
+fn claims(path: &[&str], value: &Node) -> Vec<Claim> {
+    let (text, flag) = (value.text(), value.bool());
+    match (path, text, flag) {
+        (["risk"], Some(word), _) => risk(word).into_iter().collect(),
+        ([_, "side_effect_level"], Some(word), _) => {
+            let effects = Level::named(word).map(Level::effects);
+            effects.map(Claim::Exactly).into_iter().collect()
         }
-    };
-    look(&["risk"], |node| {
-        node.text().and_then(risk).into_iter().collect()
-    });
-    look(&["annotations", "side_effect_level"], |node| {
-        node.text()
-            .and_then(Level::named)
-            .map(|level| Claim::Exactly(level.effects()))
-            .into_iter()
-            .collect()
-    });
-    look(&["annotations", "readOnlyHint"], |node| {
-        when(node, &[Claim::Without(MUTATES)], &[])
-    });
-    look(&["annotations", "destructiveHint"], |node| {
-        when(
-            node,
-            &[Claim::AtLeast(Effects::DESTRUCTIVE)],
-            &[Claim::Without(Effects::DESTRUCTIVE)],
-        )
-    });
-    // A process can also reach the open world, so only the closed one is a claim.
-    look(&["annotations", "openWorldHint"], |node| {
-        when(node, &[], &[Claim::Without(NETWORK)])
-    });
-    look(&["safety", "read_only"], |node| {
-        when(node, &[Claim::Without(MUTATES)], &[])
-    });
-    look(&["safety", "local_only"], |node| {
-        when(
-            node,
-            &[Claim::Without(NETWORK)],
-            &[Claim::AtLeast(Effects::NET_READ)],
-        )
-    });
-    look(&["safety", "filesystem"], |node| match node.text() {
-        Some("none") => vec![Claim::Without(FILES)],
-        Some("read") => vec![
+        ([_, "readOnlyHint" | "read_only"], _, Some(true)) => vec![Claim::Without(MUTATES)],
+        ([_, "destructiveHint"], _, Some(does)) => vec![whether(does, Effects::DESTRUCTIVE)],
+        // A process can also reach the open world, so only the closed one is a claim.
+        ([_, "openWorldHint"], _, Some(false)) => vec![Claim::Without(NETWORK)],
+        ([_, "local_only"], _, Some(true)) => vec![Claim::Without(NETWORK)],
+        ([_, "local_only"], _, Some(false)) => vec![Claim::AtLeast(Effects::NET_READ)],
+        ([_, "filesystem"], Some("none"), _) => vec![Claim::Without(FILES)],
+        ([_, "filesystem"], Some("read"), _) => vec![
             Claim::AtLeast(Effects::READ),
             Claim::Without(Effects::WRITE),
         ],
-        Some("write") => vec![Claim::AtLeast(FILES)],
+        ([_, "filesystem"], Some("write"), _) => vec![Claim::AtLeast(FILES)],
+        ([_, "process"], _, Some(does)) => vec![whether(does, Effects::EXEC)],
+        ([_, "spend"], _, Some(does)) => vec![whether(does, Effects::SPEND)],
         _ => Vec::new(),
-    });
-    look(&["safety", "process"], |node| {
-        when(
-            node,
-            &[Claim::AtLeast(Effects::EXEC)],
-            &[Claim::Without(Effects::EXEC)],
-        )
-    });
-    look(&["safety", "spend"], |node| {
-        when(
-            node,
-            &[Claim::AtLeast(Effects::SPEND)],
-            &[Claim::Without(Effects::SPEND)],
-        )
-    });
-    declared
+    }
+}
+
+fn whether(does: bool, effects: Effects) -> Claim {
+    if does {
+        Claim::AtLeast(effects)
+    } else {
+        Claim::Without(effects)
+    }
 }
 
 fn risk(word: &str) -> Option<Claim> {
@@ -201,14 +221,6 @@ fn risk(word: &str) -> Option<Claim> {
         "destructive" => Claim::AtLeast(FILES.and(Effects::DESTRUCTIVE)),
         _ => return None,
     })
-}
-
-fn when(node: &Node, yes: &[Claim], no: &[Claim]) -> Vec<Claim> {
-    match node.bool() {
-        Some(true) => yes.to_vec(),
-        Some(false) => no.to_vec(),
-        None => Vec::new(),
-    }
 }
 
 #[cfg(test)]

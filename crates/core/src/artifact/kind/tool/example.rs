@@ -105,22 +105,12 @@ pub struct ToolExample {
 }
 
 pub(super) fn example(node: &Node) -> Spanned<ToolExample> {
-    let values = |name| {
-        node.get(name)
-            .map(Node::items)
-            .unwrap_or_default()
-            .iter()
-            .map(Node::to_json)
-            .collect()
-    };
+    let values = |name| node.items_of(name).iter().map(Node::to_json).collect();
     let value = ToolExample {
-        args: node.get("args").map_or_else(Map::new, |args| {
-            if let Value::Object(map) = args.to_json() {
-                map
-            } else {
-                Map::new()
-            }
-        }),
+        args: match node.get("args").map(Node::to_json) {
+            Some(Value::Object(map)) => map,
+            _ => Map::new(),
+        },
         result: node.get("result").map(Node::to_json),
         is_error: node.get("is_error").and_then(Node::bool),
         files: pairs(node.get("files"))
@@ -129,8 +119,5 @@ pub(super) fn example(node: &Node) -> Spanned<ToolExample> {
         http: values("http"),
         exec: values("exec"),
     };
-    Spanned {
-        value,
-        span: node.span,
-    }
+    node.spanned(value)
 }

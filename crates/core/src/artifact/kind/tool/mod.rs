@@ -10,7 +10,9 @@ mod retry;
 pub use super::limits::Limits;
 pub use super::script::Script;
 pub use annotations::Annotations;
-pub use effects::{Claim, DeclaredEffects};
+pub(crate) use annotations::HINTS;
+pub(crate) use effects::DeclaredBounds;
+pub(crate) use effects::{Claim, DeclaredEffects};
 pub use example::ToolExample;
 pub use inject::Inject;
 pub use retry::RetryPolicy;
@@ -63,7 +65,7 @@ pub(in crate::artifact) const FIELDS: &[Field] = &[
         "timeout_ms",
         Shape::Integer(0),
         "0",
-        "The longest wall-clock time one run of the body may take; 0 means no cap of its own. Each attempt of `retry` has it anew, and so has waiting for a slot; all of it ends with the caller's time.",
+        "The longest wall-clock time one run of the body may take; 0 means that only the call's own limit counts. It starts anew for each attempt of `retry` and for waiting for a slot; everything ends with the caller's time.",
     ),
     Field::new("async", Shape::Bool, "false", "The call returns a task at once and goes on in the background.").unsupported(),
     Field::new("input_schema", Shape::JsonSchema, "none", "The arguments as one JSON Schema; excludes `parameters`."),
@@ -134,15 +136,15 @@ pub struct Tool {
     /// when both are empty.
     pub description: String,
     /// Whether the author wrote any description.
-    pub described: bool,
+    pub(crate) described: bool,
     /// The place of an inline tool's `description`.
-    pub description_span: Option<Span>,
+    pub(crate) description_span: Option<Span>,
     /// The whole frontmatter as JSON, for `artifact.load` hooks and digests.
     pub frontmatter: Value,
     /// The schema of the arguments, from `parameters` or `input_schema`: always an object schema.
     pub input_schema: Value,
     /// Which key the schema came from, with its place.
-    pub schema_source: Option<Spanned<&'static str>>,
+    pub(crate) schema_source: Option<Spanned<&'static str>>,
     /// `output_schema`.
     pub output_schema: Option<Spanned<Value>>,
     /// `script`.
@@ -150,7 +152,7 @@ pub struct Tool {
     /// `timeout_ms`; zero and absent both mean no cap of its own.
     pub timeout_ms: u64,
     /// Every spelling of effects the author used, one entry each, for comparison.
-    pub declared_effects: Vec<DeclaredEffects>,
+    pub(crate) declared_effects: Vec<DeclaredEffects>,
     /// `requires_approval: true`, `safety.confirm: true`.
     pub requires_approval: Option<Spanned<Approval>>,
     /// `approval_timeout_ms`.
@@ -226,10 +228,9 @@ pub(in crate::artifact) fn read_tool(
         frontmatter: node.to_json(),
         input_schema,
         schema_source,
-        output_schema: node.get("output_schema").map(|schema| Spanned {
-            value: schema.to_json(),
-            span: schema.span,
-        }),
+        output_schema: node
+            .get("output_schema")
+            .map(|schema| schema.spanned(schema.to_json())),
         script: script(&origin, node.get("script")),
         timeout_ms: natural(node.get("timeout_ms")).unwrap_or(0),
         declared_effects: declared_effects(node),
@@ -237,28 +238,15 @@ pub(in crate::artifact) fn read_tool(
         approval_timeout_ms: natural(node.get("approval_timeout_ms")).unwrap_or(300_000),
         idempotent: idempotent(node),
         key: key(&origin, node),
-        retry: node.get("retry").map(|node| Spanned {
-            value: retry(node),
-            span: node.span,
-        }),
+        retry: node.get("retry").map(|node| node.spanned(retry(node))),
         inject: inject(problems, node.get("inject")),
-        redact: redaction(
-            problems,
-            node.get("safety").and_then(|safety| safety.get("redact")),
-            "safety.redact",
-        ),
+        redact: redaction(problems, node.at(&["safety", "redact"]), "safety.redact"),
         permissions: permissions(problems, node.get("permissions")),
         workspace_root: workspace_root(problems, node),
         limits: node.get("limits").map(limits).unwrap_or_default(),
         deferred: flag(node.get("deferred")),
         aliases: pairs(node.get("aliases")).collect(),
-        examples: node
-            .get("examples")
-            .map(Node::items)
-            .unwrap_or_default()
-            .iter()
-            .map(example)
-            .collect(),
+        examples: node.items_of("examples").iter().map(example).collect(),
         strict,
         tags: words(node.get("tags")),
         unsupported: unsupported(ArtifactKind::Tool, node),
@@ -268,33 +256,22 @@ pub(in crate::artifact) fn read_tool(
 }
 
 fn workspace_root(problems: &mut Problems<'_>, node: &Node) -> Option<Spanned<String>> {
-    let root = node
-        .get("safety")
-        .and_then(|safety| safety.get("workspace_root"))?;
-    Some(Spanned {
-        value: inside(problems, root, "safety.workspace_root")?,
-        span: root.span,
-    })
+    let root = node.at(&["safety", "workspace_root"])?;
+    Some(root.spanned(inside(problems, root, "safety.workspace_root")?))
 }
 
 fn requires_approval(node: &Node) -> Option<Spanned<Approval>> {
-    let confirm = node.get("safety").and_then(|safety| safety.get("confirm"));
+    let confirm = node.at(&["safety", "confirm"]);
     // An expression asks for less than `confirm: true`, so `confirm` wins.
     let always = [node.get("requires_approval"), confirm]
         .into_iter()
         .flatten()
         .find(|node| node.bool() == Some(true));
     if let Some(node) = always {
-        return Some(Spanned {
-            value: Approval::Always,
-            span: node.span,
-        });
+        return Some(node.spanned(Approval::Always));
     }
     let node = node.get("requires_approval")?;
-    Some(Spanned {
-        value: Approval::When(node.text()?.to_owned()),
-        span: node.span,
-    })
+    Some(node.spanned(Approval::When(node.text()?.to_owned())))
 }
 
 impl Tool {

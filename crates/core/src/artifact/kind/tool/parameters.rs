@@ -33,17 +33,11 @@ pub(super) fn input_schema(
     let (mut schema, source) = match (parameters, full) {
         (Some(parameters), _) => (
             from_parameters(problems, parameters),
-            Some(Spanned {
-                value: "parameters",
-                span: parameters.span,
-            }),
+            Some(parameters.spanned("parameters")),
         ),
         (None, Some(full)) => (
             from_schema(problems, full),
-            Some(Spanned {
-                value: "input_schema",
-                span: full.span,
-            }),
+            Some(full.spanned("input_schema")),
         ),
         (None, None) => (object_schema(Map::new()), None),
     };

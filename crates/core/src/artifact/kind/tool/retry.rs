@@ -93,7 +93,7 @@ impl RetryPolicy {
 
 /// `idempotency.key` as a script. It is one expression, possibly over several lines.
 pub(super) fn key(origin: &Origin, node: &Node) -> Option<Script> {
-    let node = node.get("idempotency")?.get("key")?;
+    let node = node.at(&["idempotency", "key"])?;
     let expression = node.text().filter(|text| !text.trim().is_empty())?;
     let text = format!("def run(args):\n    return (\n{expression}\n    )\n");
     Some(Script {
@@ -116,15 +116,8 @@ pub(super) fn retry(node: &Node) -> RetryPolicy {
 
 pub(super) fn idempotent(node: &Node) -> bool {
     let natural = node.get("idempotency").and_then(Node::text) == Some("natural");
-    let keyed = node
-        .get("idempotency")
-        .and_then(|idempotency| idempotency.get("key"))
-        .is_some();
-    let promised = node
-        .get("safety")
-        .and_then(|safety| safety.get("idempotent"));
-    let hinted = node
-        .get("annotations")
-        .and_then(|annotations| annotations.get("idempotentHint"));
-    natural || keyed || flag(promised) || flag(hinted)
+    natural
+        || node.at(&["idempotency", "key"]).is_some()
+        || flag(node.at(&["safety", "idempotent"]))
+        || flag(node.at(&["annotations", "idempotentHint"]))
 }

@@ -119,7 +119,7 @@ fn every_code_of_a_surface_has_cases_on_either_side() {
             "{rule} has cases on one side only"
         );
     }
-    assert_eq!(all().count(), rules.len(), "a code in the table is none");
+    assert_eq!(all().count(), rules.len(), "the table has an unknown code");
 }
 
 #[test]

@@ -34,17 +34,19 @@ pub(crate) enum UserChange {
 }
 
 impl Identity {
+    /// The harness's own user.
+    pub(crate) fn own() -> Self {
+        Self {
+            uid: rustix::process::geteuid().as_raw(),
+            gid: rustix::process::getegid().as_raw(),
+            change: UserChange::None,
+        }
+    }
+
     pub(crate) fn of(workspace: &Path) -> io::Result<Self> {
-        let (uid, gid) = (
-            rustix::process::geteuid().as_raw(),
-            rustix::process::getegid().as_raw(),
-        );
-        if uid != 0 {
-            return Ok(Self {
-                uid,
-                gid,
-                change: UserChange::None,
-            });
+        let own = Self::own();
+        if own.uid != 0 {
+            return Ok(own);
         }
         let facts = File::from(open::open_exact(workspace)?).metadata()?;
         Ok(match facts.uid() {
@@ -53,8 +55,8 @@ impl Identity {
                 gid: NOBODY,
                 change: UserChange::Nobody,
             },
-            owner => Self {
-                uid: owner,
+            uid => Self {
+                uid,
                 gid: if facts.gid() == 0 {
                     NOBODY
                 } else {
@@ -111,7 +113,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
-    fn an_ordinary_user_stays_who_it_is_and_root_does_not_stay_root() {
+    fn an_ordinary_user_stays_itself_and_root_becomes_another_user() {
         let identity = Identity::of(Path::new("/")).expect("facts");
         assert_ne!(identity.uid, 0);
         assert_eq!(
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_opens_to_an_ordinary_user_is_what_it_can_read() {
+    fn can_read_agrees_with_the_kernel_for_an_ordinary_user() {
         let identity = Identity {
             change: UserChange::None,
             ..Identity::of(Path::new("/")).expect("facts")

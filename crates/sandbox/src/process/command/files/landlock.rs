@@ -86,60 +86,38 @@ pub(crate) fn make(
     if version < OLDEST_IN_NAMESPACES {
         return;
     }
-    let step = block.step("Landlock");
+    list.begin(block.step("Landlock"));
     let handled = handled(version);
     let scopes = if version >= FIRST_WITH_SCOPES { 3 } else { 0 };
     // The filter and the namespace restrict the network: Landlock's network rules only know ports.
-    let attributes = block.value(&[handled, 0, scopes]);
+    let attributes = block.words(&[handled, 0, scopes]);
     let size: u64 = match version {
         ..=3 => 8,
         4 | 5 => 16,
         _ => 24,
     };
     let set = Slot::RULES;
-    list.call(
-        step,
-        libc::SYS_landlock_create_ruleset,
-        [attributes.into(), size.into()],
-    )
-    .save_in(set);
+    list.call(libc::SYS_landlock_create_ruleset, &[&attributes, &size])
+        .save_in(set);
     let place = block.slot();
     for rule in rules {
-        let rights = rule.rights
-            & handled
-            & if rule.is_folder {
-                u64::MAX
-            } else {
-                !OF_FOLDERS
-            };
-        let path = block.path(&rule.path);
-        let flags = libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC;
-        if rule.rights & RESOLVE_NO_LINKS == 0 {
-            list.call(
-                step,
-                libc::SYS_openat,
-                [libc::AT_FDCWD.into(), path.into(), flags.into()],
-            )
-            .save_in(place);
-        } else {
-            let how = block.value(&[u64::from(flags), 0, NO_LINKS]);
-            list.call(
-                step,
-                libc::SYS_openat2,
-                [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()],
-            )
-            .save_in(place);
+        let mut rights = rule.rights & handled;
+        if !rule.is_folder {
+            rights &= !OF_FOLDERS;
         }
-        let mut bytes = rights.to_ne_bytes().to_vec();
-        bytes.extend([0; 4]);
-        let beneath = block.data(&bytes);
-        list.poke(step, beneath + 8, place);
-        list.call(
-            step,
-            libc::SYS_landlock_add_rule,
-            [set.into(), 1.into(), beneath.into()],
-        );
-        list.call(step, libc::SYS_close, [place.into()]).may_fail();
+        let path = block.path(&rule.path);
+        let flags = u64::from(libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC);
+        let how = if rule.rights & RESOLVE_NO_LINKS == 0 {
+            block.words(&[flags, 0, 0])
+        } else {
+            block.words(&[flags, 0, NO_LINKS])
+        };
+        list.call(libc::SYS_openat2, &[&libc::AT_FDCWD, &path, &how, &24])
+            .save_in(place);
+        let beneath = block.words(&[rights, 0]);
+        list.poke(beneath + 8, place);
+        list.call(libc::SYS_landlock_add_rule, &[&set, &1, &beneath]);
+        list.close(place);
     }
 }
 
@@ -158,30 +136,22 @@ pub(crate) fn keep_signals(
     if version < FIRST_WITH_SCOPES {
         return false;
     }
-    let step = block.step("signals that stay inside");
-    let (attributes, set) = (block.value(&[0, 0, SIGNALS]), block.slot());
+    list.begin(block.step("signals that stay inside"));
+    let (attributes, set) = (block.words(&[0, 0, SIGNALS]), block.slot());
     let flags = if version >= FIRST_WITH_REPORTS {
         SAY_NOTHING
     } else {
         0
     };
-    list.call(
-        step,
-        libc::SYS_landlock_create_ruleset,
-        [attributes.into(), 24.into()],
-    )
-    .save_in(set);
-    list.call(
-        step,
-        libc::SYS_landlock_restrict_self,
-        [set.into(), flags.into()],
-    );
-    list.call(step, libc::SYS_close, [set.into()]).may_fail();
+    list.call(libc::SYS_landlock_create_ruleset, &[&attributes, &24])
+        .save_in(set);
+    list.call(libc::SYS_landlock_restrict_self, &[&set, &flags]);
+    list.close(set);
     true
 }
 
 /// Writes the operation that binds a process to the ruleset for good.
 pub(crate) fn restrict(block: &mut CommandBlock, list: &mut SyscallList) {
-    let step = block.step("Landlock");
-    list.call(step, libc::SYS_landlock_restrict_self, [Slot::RULES.into()]);
+    list.begin(block.step("Landlock"));
+    list.call(libc::SYS_landlock_restrict_self, &[&Slot::RULES]);
 }

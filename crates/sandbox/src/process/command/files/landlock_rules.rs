@@ -3,7 +3,7 @@
 use super::landlock::{DEVICE, READ, RESOLVE_NO_LINKS, RUN, Rule, change};
 use super::program::needed_to_start;
 use super::runnable::Runnable;
-use super::view::{MountKind, View, is_within};
+use super::view::{MountKind, MountPoint, View, is_within};
 use crate::plan::{Plan, Programs};
 use crate::process::command::warm::stamp::{FileStamp, FolderCache, FolderEntries};
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,38 +48,24 @@ const MOST_RULES: usize = 4000;
 
 /// Namespaces already hide and close what the plan says; Landlock adds a second layer.
 pub(crate) fn inside_namespaces(plan: &Plan, view: &View, version: i32) -> Vec<Rule> {
-    let mut rules = devices();
-    let run = run_right(plan);
+    let mut rules = system(plan, view);
     match &plan.programs {
         Programs::Any => rules.push(folder("/", READ | RUN)),
-        Programs::Only(programs) => {
-            rules.extend(data());
-            rules.extend(programs.iter().flat_map(|program| start(program, view)));
-            rules.extend(libraries(programs, view));
-            let places = view
-                .mounts
-                .iter()
-                .filter(|mount| mount.kind == MountKind::Read);
-            rules.extend(places.map(|place| Rule {
-                path: place.path.clone(),
-                rights: READ | RESOLVE_NO_LINKS,
-                is_folder: place.is_folder,
-            }));
+        Programs::Only(_) => {
+            let places = view.mounts.iter();
+            let places = places.filter(|mount| mount.kind == MountKind::Read);
+            let rights = READ | RESOLVE_NO_LINKS;
+            rules.extend(places.map(|place| rule(&place.path, rights, place.is_folder)));
             if view.is_visible(&plan.files.workspace) {
-                rules.push(folder(&plan.files.workspace, READ | RESOLVE_NO_LINKS));
+                rules.push(folder(&plan.files.workspace, rights));
             }
         }
     }
-    let writable = view
-        .mounts
-        .iter()
-        .filter(|mount| matches!(mount.kind, MountKind::Write | MountKind::Private));
-    let rights = change(version) | run | RESOLVE_NO_LINKS;
-    rules.extend(writable.map(|place| Rule {
-        path: place.path.clone(),
-        rights,
-        is_folder: place.is_folder,
-    }));
+    let mounts = view.mounts.iter();
+    let writable =
+        mounts.filter(|mount| matches!(mount.kind, MountKind::Write | MountKind::Private));
+    let rights = change(version) | run_right(plan) | RESOLVE_NO_LINKS;
+    rules.extend(writable.map(|place| rule(&place.path, rights, place.is_folder)));
     rules
 }
 
@@ -99,29 +85,19 @@ pub(crate) fn without_namespaces(
     view: &View,
     version: i32,
     folder_cache: &FolderCache,
-) -> LandlockGrants {
-    let mut rules = devices();
-    let run = run_right(plan);
-    let (change, read) = (
-        change(version) | run | RESOLVE_NO_LINKS,
-        READ | run | RESOLVE_NO_LINKS,
-    );
+) -> (Vec<Rule>, ListedFolders) {
+    let mut rules = system(plan, view);
+    let run = run_right(plan) | RESOLVE_NO_LINKS;
     let mut builder = GrantBuilder {
         view,
-        change,
-        read,
+        change: change(version) | run,
+        read: READ | run,
         workspace: &plan.files.workspace,
         folder_cache,
         listed: BTreeMap::new(),
         rules: Vec::new(),
     };
-    let trees = view.mounts.iter().filter(|mount| mount.kind.is_tree());
-    let tops = trees.filter(|mount| {
-        !mount
-            .within
-            .as_ref()
-            .is_some_and(|(_, above)| above.is_tree())
-    });
+    let tops = view.mounts.iter().filter(|mount| mount.is_outermost_tree());
     match &plan.programs {
         Programs::Any => {
             builder.grant(Path::new("/"));
@@ -129,30 +105,20 @@ pub(crate) fn without_namespaces(
             tops.filter(|mount| mount.path.starts_with("/dev"))
                 .for_each(|mount| builder.grant(&mount.path));
         }
-        Programs::Only(programs) => {
+        Programs::Only(_) => {
             tops.for_each(|mount| builder.grant(&mount.path));
-            if builder.view.is_visible(&plan.files.workspace) {
+            if view.is_visible(&plan.files.workspace) {
                 builder.grant(&plan.files.workspace);
             }
-            rules.extend(data());
-            rules.extend(programs.iter().flat_map(|program| start(program, view)));
-            rules.extend(libraries(programs, view));
         }
     }
     rules.append(&mut builder.rules);
     rules.push(folder("/proc", READ));
-    LandlockGrants {
-        rules,
-        listed: builder.listed,
-    }
+    (rules, builder.listed)
 }
 
-/// The rules for a command.
-pub(crate) struct LandlockGrants {
-    pub(crate) rules: Vec<Rule>,
-    /// The folders that were granted entry by entry.
-    pub(crate) listed: BTreeMap<PathBuf, Option<FileStamp>>,
-}
+/// The folders that were granted entry by entry.
+pub(crate) type ListedFolders = BTreeMap<PathBuf, Option<FileStamp>>;
 
 /// The command's scratch folder, if no namespace gives it a private one.
 pub(crate) fn scratch(plan: &Plan, version: i32, path: &Path) -> Rule {
@@ -165,7 +131,7 @@ struct GrantBuilder<'a> {
     read: u64,
     workspace: &'a Path,
     folder_cache: &'a FolderCache,
-    listed: BTreeMap<PathBuf, Option<FileStamp>>,
+    listed: ListedFolders,
     rules: Vec<Rule>,
 }
 
@@ -182,27 +148,19 @@ impl GrantBuilder<'_> {
         {
             return;
         }
-        // What a link leads to has its own rule, or none.
+        // The target of a link has its own rule, or none.
         if !(kind.is_dir() || kind.is_file()) {
             return;
         }
-        let below = |mount: &&super::view::MountPoint| {
+        let below = |mount: &&MountPoint| {
             mount.path.as_os_str() != path.as_os_str() && is_within(&mount.path, path)
         };
-        let what = self
-            .view
-            .mounts
-            .iter()
-            .rev()
-            .find(|mount| is_within(path, &mount.path))
+        let mounts = self.view.mounts.iter();
+        let what = mounts
+            .clone()
+            .rfind(|mount| is_within(path, &mount.path))
             .map_or(MountKind::Read, |found| found.kind);
-        let exceptions: Vec<MountKind> = self
-            .view
-            .mounts
-            .iter()
-            .filter(below)
-            .map(|mount| mount.kind)
-            .collect();
+        let exceptions: Vec<MountKind> = mounts.filter(below).map(|mount| mount.kind).collect();
         let hides = exceptions
             .iter()
             .any(|what| matches!(what, MountKind::Hidden | MountKind::Private));
@@ -222,26 +180,19 @@ impl GrantBuilder<'_> {
         let is_whole =
             exceptions.is_empty() && !(what == MountKind::Write && path == self.workspace);
         if rights != 0 && (is_whole || !hides) {
-            self.rules.push(Rule {
-                path: path.to_path_buf(),
-                rights,
-                is_folder: kind.is_dir(),
-            });
+            self.rules.push(rule(path, rights, kind.is_dir()));
         }
         if is_whole || !kind.is_dir() {
             return;
         }
         let children: FolderEntries = if matches!(what, MountKind::Hidden | MountKind::Private) {
-            let on_the_way = |mount: &super::view::MountPoint| {
+            let on_the_way = |mount: &MountPoint| {
                 Some(path.join(mount.path.strip_prefix(path).ok()?.components().next()?))
             };
             let ways: BTreeSet<PathBuf> = self.view.mounts.iter().filter_map(on_the_way).collect();
+            let kind = |way: &Path| Some(fs::symlink_metadata(way).ok()?.file_type());
             ways.into_iter()
-                .filter_map(|way| {
-                    fs::symlink_metadata(&way)
-                        .ok()
-                        .map(|facts| (way, facts.file_type()))
-                })
+                .filter_map(|way| kind(&way).map(|kind| (way, kind)))
                 .collect()
         } else {
             let (entries, stamp) = self.folder_cache.of(path);
@@ -254,23 +205,28 @@ impl GrantBuilder<'_> {
     }
 }
 
-fn devices() -> Vec<Rule> {
-    let there = DEVICES.iter().map(Path::new).filter(|path| path.exists());
-    there
-        .map(|path| Rule {
-            path: path.to_path_buf(),
-            rights: DEVICE,
-            is_folder: false,
-        })
-        .collect()
-}
-
-fn folder(path: impl Into<PathBuf>, rights: u64) -> Rule {
+fn rule(path: impl Into<PathBuf>, rights: u64, is_folder: bool) -> Rule {
     Rule {
         path: path.into(),
         rights,
-        is_folder: true,
+        is_folder,
     }
+}
+
+fn folder(path: impl Into<PathBuf>, rights: u64) -> Rule {
+    rule(path, rights, true)
+}
+
+/// What every command needs of the system: its devices, and what the listed programs need.
+fn system(plan: &Plan, view: &View) -> Vec<Rule> {
+    let devices = DEVICES.iter().map(Path::new).filter(|path| path.exists());
+    let mut rules: Vec<Rule> = devices.map(|path| rule(path, DEVICE, false)).collect();
+    if let Programs::Only(programs) = &plan.programs {
+        rules.extend(data());
+        rules.extend(programs.iter().flat_map(|program| start(program, view)));
+        rules.extend(libraries(programs, view));
+    }
+    rules
 }
 
 /// The system's files without its programs.
@@ -289,11 +245,7 @@ fn data() -> Vec<Rule> {
             };
             let is_program = PROGRAMS_AMONG_DATA.iter().any(|program| name == *program);
             if !is_program && (facts.is_dir() || facts.is_file()) {
-                rules.push(Rule {
-                    path,
-                    rights: READ,
-                    is_folder: facts.is_dir(),
-                });
+                rules.push(rule(path, READ, facts.is_dir()));
             }
         }
     }
@@ -302,29 +254,18 @@ fn data() -> Vec<Rule> {
 
 fn start(program: &Path, view: &View) -> Vec<Rule> {
     let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_path_buf());
-    let needed = needed_to_start(&real)
-        .into_iter()
-        .filter(|path| path.exists() && view.is_visible(path));
+    let needed = needed_to_start(&real).into_iter();
     needed
-        .map(|path| Rule {
-            path,
-            rights: READ | RUN,
-            is_folder: false,
-        })
+        .filter(|path| path.exists() && view.is_visible(path))
+        .map(|path| rule(path, READ | RUN, false))
         .collect()
 }
 
 /// The libraries of programs that bring their own.
 fn libraries(programs: &[PathBuf], view: &View) -> Vec<Rule> {
     let runnable = Runnable::of(programs);
-    let visible = runnable
-        .own_libraries()
-        .filter(|path| view.is_visible(path));
-    visible
-        .map(|path| Rule {
-            path: path.clone(),
-            rights: READ,
-            is_folder: path.is_dir(),
-        })
+    let own = runnable.own_libraries();
+    own.filter(|path| view.is_visible(path))
+        .map(|path| rule(path, READ, path.is_dir()))
         .collect()
 }

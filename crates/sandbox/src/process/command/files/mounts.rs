@@ -2,7 +2,7 @@
 
 use super::view::{MountKind, MountPoint, View};
 use crate::plan::{Plan, Programs};
-use crate::process::command::helper::block::{Arg, ContainerBlock, Slot, SyscallList};
+use crate::process::command::helper::block::{Args, ContainerBlock, Slot, SyscallList, ToArg};
 use crate::process::command::helper::layout::Op;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -43,6 +43,7 @@ pub(crate) fn write_mounts(
     view: &View,
     given: &[PathBuf],
 ) {
+    const PLACES: &str = "the folders a command sees";
     let reused = (block.slot(), block.slot());
     let no_execution = if plan.programs == Programs::Any {
         0
@@ -52,33 +53,31 @@ pub(crate) fn write_mounts(
     let mut writer = MountWriter {
         block,
         list,
+        view,
+        tmp_bytes: plan.limits.tmp_bytes,
         no_execution,
-        covers: 0,
         reused,
     };
-    let opened = writer.open_trees(view, given);
+    let opened = writer.open_trees(given);
     let devices = writer.open_devices();
     writer.close_root();
-    let covers = writer.make_covers(view);
+    let covers = writer.make_covers();
     writer.make_dev();
-    writer.close_covers();
-    let covers: Vec<Option<Slot>> = covers
-        .iter()
-        .map(|cover| cover.as_ref().map(|cover| writer.clone_cover(cover)))
-        .collect();
-    let dev = writer.clone_cover(Path::new(DEV));
-    let step = writer.block.step("the folders a command sees");
+    let covers = writer.clone_covers(&covers);
+    let dev = writer.clone_mount(Path::new(DEV));
     let all = view.mounts.iter().zip(opened).zip(covers);
-    // What lies in the machine's /dev is mounted into the command's own /dev once that exists.
+    // Places in the machine's /dev are mounted into the command's own /dev once that exists.
     let (late, early): (Vec<_>, Vec<_>) =
         all.partition(|((mount, _), _)| mount.path.starts_with("/dev"));
+    writer.step(PLACES);
     for ((mount, opened), cover) in early {
-        writer.place(step, mount, opened, cover, view, plan.limits.tmp_bytes);
+        writer.place(mount, opened, cover);
     }
     writer.finish_dev(dev, &devices);
+    writer.step(PLACES);
     for ((mount, opened), cover) in late {
-        writer.make_room(step, mount);
-        writer.place(step, mount, opened, cover, view, plan.limits.tmp_bytes);
+        writer.make_room(mount);
+        writer.place(mount, opened, cover);
     }
     writer.make_proc();
 }
@@ -86,210 +85,183 @@ pub(crate) fn write_mounts(
 struct MountWriter<'a> {
     block: &'a mut ContainerBlock,
     list: &'a mut SyscallList,
+    view: &'a View,
+    /// The size of the private folder.
+    tmp_bytes: u64,
     no_execution: u64,
-    covers: u32,
     /// For values that are used at once.
     reused: (Slot, Slot),
 }
 
 impl MountWriter<'_> {
+    fn step(&mut self, name: &'static str) {
+        self.list.begin(self.block.step(name));
+    }
+
     /// Opens, while everything is still visible, what will be put back into covered folders.
-    fn open_trees(&mut self, view: &View, given: &[PathBuf]) -> Vec<Option<Arg>> {
-        let step = self.block.step("mounts of its own");
+    fn open_trees(&mut self, given: &[PathBuf]) -> Vec<Option<Slot>> {
+        self.step("mounts of its own");
         let root = self.block.literal(c"/");
         let flags = libc::MS_REC | libc::MS_PRIVATE;
-        self.list.call(
-            step,
-            libc::SYS_mount,
-            [0.into(), root.into(), 0.into(), Arg::Value(flags)],
-        );
-        let step = self.block.step("the places of the plan");
+        self.list.call(libc::SYS_mount, &[&0, &root, &0, &flags]);
+        self.step("the places of the plan");
         let mut opened = Vec::new();
-        for mount in &view.mounts {
-            let in_place = mount
-                .within
-                .as_ref()
-                .is_some_and(|(_, what)| what.is_tree());
-            // What may be run is mounted again in place, after everything around it was mounted
-            // without execution.
-            opened.push(
-                if !mount.kind.is_tree() || in_place || mount.kind == MountKind::Run {
-                    None
-                } else if let Some(at) = given.iter().position(|path| *path == mount.path) {
-                    Some(ContainerBlock::passed(at).into())
-                } else {
-                    let tree = self.block.slot();
-                    self.open_place(step, &mount.path, self.reused.1);
-                    self.clone_tree(step, self.reused.1, tree);
-                    Some(tree.into())
-                },
-            );
+        for mount in &self.view.mounts {
+            // Programs that may run are mounted again in place, after everything around them was
+            // mounted without execution.
+            let is_opened = mount.is_outermost_tree() && mount.kind != MountKind::Run;
+            opened.push(is_opened.then(|| {
+                if let Some(at) = given.iter().position(|path| *path == mount.path) {
+                    return ContainerBlock::passed(at);
+                }
+                let tree = self.block.slot();
+                self.open_place(&mount.path, self.reused.1);
+                self.clone_tree(self.reused.1, tree);
+                tree
+            }));
         }
         opened
     }
 
     /// Opens a path without following links.
-    fn open_place(&mut self, step: u16, path: &Path, place: Slot) -> &mut Op {
+    fn open_place(&mut self, path: &Path, place: Slot) -> &mut Op {
         let flags = u64::from(libc::O_PATH.cast_unsigned() | CLOSE_ON_EXEC);
-        let how = self.block.value(&[flags, 0, NO_LINKS]);
+        let how = self.block.words(&[flags, 0, NO_LINKS]);
         let path = self.block.path(path);
-        let args = [libc::AT_FDCWD.into(), path.into(), how.into(), 24.into()];
-        self.list.call(step, libc::SYS_openat2, args).save_in(place)
+        self.list
+            .call(libc::SYS_openat2, &[&libc::AT_FDCWD, &path, &how, &24])
+            .save_in(place)
     }
 
     /// Copies the mounts of an opened place.
-    fn clone_tree(&mut self, step: u16, place: Slot, tree: Slot) -> &mut Op {
+    fn clone_tree(&mut self, place: Slot, tree: Slot) -> &mut Op {
         let empty = self.block.literal(c"");
         let flags = CLONE_TREE | CLOSE_ON_EXEC | RECURSIVE | EMPTY_PATH;
-        let args = [place.into(), empty.into(), flags.into()];
         self.list
-            .call(step, libc::SYS_open_tree, args)
+            .call(libc::SYS_open_tree, &[&place, &empty, &flags])
             .save_in(tree)
     }
 
     /// Copies the mount of one path.
-    fn clone_mount(&mut self, step: u16, path: &Path) -> Slot {
+    fn clone_mount(&mut self, path: &Path) -> Slot {
         let (slot, path) = (self.block.slot(), self.block.path(path));
         let flags = CLONE_TREE | CLOSE_ON_EXEC;
-        let args = [libc::AT_FDCWD.into(), path.into(), flags.into()];
         self.list
-            .call(step, libc::SYS_open_tree, args)
+            .call(libc::SYS_open_tree, &[&libc::AT_FDCWD, &path, &flags])
             .save_in(slot);
         slot
     }
 
     fn open_devices(&mut self) -> Vec<Slot> {
-        let step = self.block.step("device files");
+        self.step("device files");
         let paths = DEVICES.iter().map(|name| Path::new("/dev").join(name));
-        paths.map(|path| self.clone_mount(step, &path)).collect()
+        paths.map(|path| self.clone_mount(&path)).collect()
     }
 
     fn close_root(&mut self) {
-        let step = self.block.step("a read-only root");
+        self.step("a read-only root");
         let set = READ_ONLY | SAFE | self.no_execution;
-        let here = libc::AT_FDCWD.into();
-        self.set_attributes(step, (here, c"/"), RECURSIVE, set, 0);
+        self.set_attributes((&libc::AT_FDCWD, c"/"), RECURSIVE, set, 0);
     }
 
     /// A small file system with a folder for every covered one, including the folders where
     /// something will be put back.
-    fn make_covers(&mut self, view: &View) -> Vec<Option<PathBuf>> {
-        let step = self.block.step("covers for hidden folders");
-        self.mount_tmpfs(step, Path::new("/tmp"), "mode=755,size=256k", 0);
-        self.make_folder(step, Path::new("/tmp/empty"));
-        self.make_file(step, Path::new("/tmp/blank"), 0);
+    fn make_covers(&mut self) -> Vec<Option<PathBuf>> {
+        self.step("covers for hidden folders");
+        self.mount_tmpfs(Path::new("/tmp"), "mode=755,size=256k", 0);
+        self.make_folder(Path::new("/tmp/empty"));
+        self.make_file(Path::new("/tmp/blank"), 0);
         let mut covers = Vec::new();
-        for mount in &view.mounts {
-            if mount.kind != MountKind::Hidden {
-                covers.push(None);
-                continue;
-            }
-            let mut cover = PathBuf::from(if mount.is_folder {
-                "/tmp/empty"
-            } else {
-                "/tmp/blank"
+        for (number, mount) in self.view.mounts.iter().enumerate() {
+            let has_places = || {
+                let mut below = self.view.mounts.iter();
+                below.any(|below| is_put_back(below, &mount.path))
+            };
+            covers.push(match mount.kind {
+                MountKind::Hidden if has_places() => {
+                    let cover = PathBuf::from(format!("/tmp/{number}"));
+                    self.make_folder(&cover);
+                    self.make_ways(&mount.path, &cover);
+                    Some(cover)
+                }
+                MountKind::Hidden if mount.is_folder => Some("/tmp/empty".into()),
+                MountKind::Hidden => Some("/tmp/blank".into()),
+                _ => None,
             });
-            if view
-                .mounts
-                .iter()
-                .any(|below| is_put_back(below, &mount.path))
-            {
-                self.covers += 1;
-                cover = PathBuf::from(format!("/tmp/{}", self.covers));
-                self.make_folder(step, &cover);
-                self.make_ways(step, view, &mount.path, &cover);
-            }
-            covers.push(Some(cover));
         }
         covers
     }
 
-    /// Makes every copy of the small file system read-only.
-    fn close_covers(&mut self) {
-        let step = self.block.step("covers for hidden folders");
+    /// Makes the small file system read-only, and copies the mount of each cover.
+    fn clone_covers(&mut self, covers: &[Option<PathBuf>]) -> Vec<Option<Slot>> {
+        self.step("covers for hidden folders");
         let set = READ_ONLY | SAFE | NO_EXECUTION;
-        let here = libc::AT_FDCWD.into();
-        self.set_attributes(step, (here, c"/tmp"), 0, set, 0);
-    }
-
-    fn clone_cover(&mut self, cover: &Path) -> Slot {
-        let step = self.block.step("covers for hidden folders");
-        self.clone_mount(step, cover)
+        self.set_attributes((&libc::AT_FDCWD, c"/tmp"), 0, set, 0);
+        let clone = |cover: &Option<PathBuf>| Some(self.clone_mount(cover.as_ref()?));
+        covers.iter().map(clone).collect()
     }
 
     /// Creates the folders on the way to whatever is put back below `covered`, starting at `cover`.
-    fn make_ways(&mut self, step: u16, view: &View, covered: &Path, cover: &Path) {
-        let below = view
-            .mounts
-            .iter()
-            .filter(|below| is_put_back(below, covered));
-        for (mount, way) in
-            below.filter_map(|below| Some((below, below.path.strip_prefix(covered).ok()?)))
-        {
-            self.make_way(step, cover, way, mount);
+    fn make_ways(&mut self, covered: &Path, cover: &Path) {
+        for mount in &self.view.mounts {
+            if let Ok(way) = mount.path.strip_prefix(covered)
+                && is_put_back(mount, covered)
+            {
+                self.make_way(cover, way, mount);
+            }
         }
     }
 
     /// Creates the folders that lead to something in the private shared memory, and its mount
     /// point.
-    fn make_room(&mut self, step: u16, mount: &MountPoint) {
+    fn make_room(&mut self, mount: &MountPoint) {
         if let (Ok(way), None) = (mount.path.strip_prefix(SHARED_MEMORY), &mount.within) {
-            self.make_way(step, Path::new(SHARED_MEMORY), way, mount);
+            self.make_way(Path::new(SHARED_MEMORY), way, mount);
         }
     }
 
     /// Creates a mount point, and the folders on the way to it.
-    fn make_way(&mut self, step: u16, from: &Path, way: &Path, mount: &MountPoint) {
+    fn make_way(&mut self, from: &Path, way: &Path, mount: &MountPoint) {
         let mut at = from.to_path_buf();
         let mut parts = way.iter().peekable();
         while let Some(part) = parts.next() {
             at.push(part);
             if parts.peek().is_some() || mount.is_folder {
-                self.make_folder(step, &at);
+                self.make_folder(&at);
             } else {
-                self.make_file(step, &at, 0o444);
+                self.make_file(&at, 0o444);
             }
         }
     }
 
-    fn place(
-        &mut self,
-        step: u16,
-        mount: &MountPoint,
-        opened: Option<Arg>,
-        cover: Option<Slot>,
-        view: &View,
-        tmp_bytes: u64,
-    ) {
+    fn place(&mut self, mount: &MountPoint, opened: Option<Slot>, cover: Option<Slot>) {
         let path = &mount.path;
+        let (tree, place) = self.reused;
         match mount.kind {
-            MountKind::Hidden => {
-                let in_tree = mount
-                    .within
-                    .as_ref()
-                    .is_some_and(|(_, what)| what.is_tree());
-                match cover {
-                    // Where commands write, a link may lie on the way by now.
-                    Some(cover) if in_tree => {
-                        let place = self.reused.1;
-                        self.open_place(step, path, place);
-                        self.attach_to(step, cover.into(), place);
-                        self.close(step, place);
-                    }
-                    Some(cover) => self.attach(step, cover.into(), path),
-                    None => {}
+            MountKind::Hidden => match cover {
+                // Where commands write, a link may lie on the way by now.
+                Some(cover) if mount.is_in_tree() => {
+                    self.open_place(path, place);
+                    self.attach_to(cover, place);
+                    self.list.close(place);
                 }
-            }
+                Some(cover) => self.attach(cover, path),
+                None => {}
+            },
             MountKind::Private => {
-                self.mount_tmpfs(
-                    step,
-                    path,
-                    &format!("mode=1777,size={tmp_bytes}"),
-                    self.no_execution,
-                );
-                self.make_ways(step, view, path, path);
+                let options = format!("mode=1777,size={}", self.tmp_bytes);
+                self.mount_tmpfs(path, &options, self.no_execution);
+                self.make_ways(path, path);
             }
-            MountKind::Run => self.open_again(step, path),
+            // If that fails, nothing there runs, which the command will notice.
+            MountKind::Run => {
+                self.open_place(path, place).may_fail();
+                self.clone_tree(place, tree).may_fail();
+                self.set(tree, SAFE | READ_ONLY, NO_EXECUTION).may_fail();
+                self.attach_to(tree, place).may_fail();
+                self.list.close(place);
+                self.list.close(tree);
+            }
             MountKind::Read | MountKind::Write | MountKind::Pinned => {
                 let (set, clear) = if mount.kind == MountKind::Read {
                     (READ_ONLY, 0)
@@ -298,175 +270,115 @@ impl MountWriter<'_> {
                 };
                 let set = set | SAFE | self.no_execution;
                 if let Some(tree) = opened {
-                    self.set(step, tree, set, clear);
-                    self.attach(step, tree, path);
+                    self.set(tree, set, clear);
+                    self.attach(tree, path);
                 } else {
-                    let (tree, place) = self.reused;
-                    self.open_place(step, path, place);
-                    self.clone_tree(step, place, tree);
-                    self.set(step, tree.into(), set, clear);
-                    self.attach_to(step, tree.into(), place);
+                    self.open_place(path, place);
+                    self.clone_tree(place, tree);
+                    self.set(tree, set, clear);
+                    self.attach_to(tree, place);
                     // There can be many mounts, and few descriptors.
-                    self.close(step, place);
-                    self.close(step, tree);
+                    self.list.close(place);
+                    self.list.close(tree);
                 }
             }
         }
     }
 
-    /// Mounts a path again, executable. If that fails, nothing there runs, which the command will
-    /// notice.
-    fn open_again(&mut self, step: u16, path: &Path) {
-        let (tree, place) = self.reused;
-        self.open_place(step, path, place).may_fail();
-        self.clone_tree(step, place, tree).may_fail();
-        self.set(step, tree.into(), SAFE | READ_ONLY, NO_EXECUTION)
-            .may_fail();
-        self.attach_to(step, tree.into(), place).may_fail();
-        self.close(step, place);
-        self.close(step, tree);
-    }
-
     fn make_dev(&mut self) {
-        let step = self.block.step("a minimal /dev");
+        self.step("a minimal /dev");
         let dev = Path::new(DEV);
-        self.make_folder(step, dev);
-        self.make_folder(step, &dev.join("shm"));
-        self.make_folder(step, &dev.join("pts"));
-        DEVICES
-            .iter()
-            .for_each(|name| self.make_file(step, &dev.join(name), 0o444));
+        self.make_folder(dev);
+        self.make_folder(&dev.join("shm"));
+        self.make_folder(&dev.join("pts"));
+        for name in DEVICES {
+            self.make_file(&dev.join(name), 0o444);
+        }
         for (name, target) in LINKS {
             let (target, path) = (self.block.text(target), self.block.path(&dev.join(name)));
-            self.list.call(
-                step,
-                libc::SYS_symlinkat,
-                [target.into(), libc::AT_FDCWD.into(), path.into()],
-            );
+            self.list
+                .call(libc::SYS_symlinkat, &[&target, &libc::AT_FDCWD, &path]);
         }
     }
 
     fn finish_dev(&mut self, dev: Slot, devices: &[Slot]) {
-        let step = self.block.step("a minimal /dev");
-        self.attach(step, dev.into(), Path::new("/dev"));
+        self.step("a minimal /dev");
+        self.attach(dev, Path::new("/dev"));
         for (name, device) in DEVICES.iter().zip(devices) {
-            self.attach(step, (*device).into(), &Path::new("/dev").join(name));
+            self.attach(*device, &Path::new("/dev").join(name));
         }
         // Semaphores and shared memory count towards the private folder.
-        let slot = self.clone_mount(step, Path::new("/tmp"));
-        self.attach(step, slot.into(), Path::new(SHARED_MEMORY));
+        let slot = self.clone_mount(Path::new("/tmp"));
+        self.attach(slot, Path::new(SHARED_MEMORY));
     }
 
     fn make_proc(&mut self) {
-        let step = self.block.step("a fresh /proc");
+        self.step("a fresh /proc");
         let (kind, path) = (self.block.literal(c"proc"), self.block.literal(c"/proc"));
         let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-        self.list.call(
-            step,
-            libc::SYS_mount,
-            [kind.into(), path.into(), kind.into(), Arg::Value(flags)],
-        );
+        self.list
+            .call(libc::SYS_mount, &[&kind, &path, &kind, &flags]);
     }
 
-    fn mount_tmpfs(&mut self, step: u16, path: &Path, options: &str, no_execution: u64) {
-        let (kind, path, options) = (
-            self.block.literal(c"tmpfs"),
-            self.block.path(path),
-            self.block.text(options),
-        );
-        let flags = libc::MS_NOSUID
-            | libc::MS_NODEV
-            | if no_execution == 0 {
-                0
-            } else {
-                libc::MS_NOEXEC
-            };
-        self.list.call(
-            step,
-            libc::SYS_mount,
-            [
-                kind.into(),
-                path.into(),
-                kind.into(),
-                Arg::Value(flags),
-                options.into(),
-            ],
-        );
+    fn mount_tmpfs(&mut self, path: &Path, options: &str, no_execution: u64) {
+        let kind = self.block.literal(c"tmpfs");
+        let (path, options) = (self.block.path(path), self.block.text(options));
+        let mut flags = libc::MS_NOSUID | libc::MS_NODEV;
+        if no_execution != 0 {
+            flags |= libc::MS_NOEXEC;
+        }
+        self.list
+            .call(libc::SYS_mount, &[&kind, &path, &kind, &flags, &options]);
     }
 
-    fn make_folder(&mut self, step: u16, path: &Path) {
+    fn make_folder(&mut self, path: &Path) {
         let path = self.block.path(path);
         self.list
-            .call(
-                step,
-                libc::SYS_mkdirat,
-                [libc::AT_FDCWD.into(), path.into(), 0o755.into()],
-            )
+            .call(libc::SYS_mkdirat, &[&libc::AT_FDCWD, &path, &0o755])
             .may_fail_with(libc::EEXIST);
     }
 
-    fn make_file(&mut self, step: u16, path: &Path, mode: u32) {
+    fn make_file(&mut self, path: &Path, mode: u32) {
         let path = self.block.path(path);
-        let mode = libc::S_IFREG | mode;
+        let args: Args<'_> = &[&libc::AT_FDCWD, &path, &(libc::S_IFREG | mode)];
         self.list
-            .call(
-                step,
-                libc::SYS_mknodat,
-                [libc::AT_FDCWD.into(), path.into(), mode.into()],
-            )
+            .call(libc::SYS_mknodat, args)
             .may_fail_with(libc::EEXIST);
     }
 
-    fn set(&mut self, step: u16, tree: Arg, set: u64, clear: u64) -> &mut Op {
-        self.set_attributes(step, (tree, c""), EMPTY_PATH | RECURSIVE, set, clear)
+    fn set(&mut self, tree: Slot, set: u64, clear: u64) -> &mut Op {
+        self.set_attributes((&tree, c""), EMPTY_PATH | RECURSIVE, set, clear)
     }
 
     fn set_attributes(
         &mut self,
-        step: u16,
-        (base, path): (Arg, &CStr),
+        (base, path): (&dyn ToArg, &CStr),
         flags: u32,
         set: u64,
         clear: u64,
     ) -> &mut Op {
-        let attributes = self.block.value(&[set, clear, 0, 0]);
+        let attributes = self.block.words(&[set, clear, 0, 0]);
         let path = self.block.literal(path);
-        let args = [
-            base,
-            path.into(),
-            flags.into(),
-            attributes.into(),
-            32.into(),
-        ];
-        self.list.call(step, libc::SYS_mount_setattr, args)
+        let args: Args<'_> = &[base, &path, &flags, &attributes, &32];
+        self.list.call(libc::SYS_mount_setattr, args)
     }
 
-    fn attach_to(&mut self, step: u16, tree: Arg, place: Slot) -> &mut Op {
+    fn attach_to(&mut self, tree: Slot, place: Slot) -> &mut Op {
         let empty = self.block.literal(c"");
         let flags = FROM_DESCRIPTOR | TO_DESCRIPTOR;
-        let args = [tree, empty.into(), place.into(), empty.into(), flags.into()];
-        self.list.call(step, libc::SYS_move_mount, args)
+        let args: Args<'_> = &[&tree, &empty, &place, &empty, &flags];
+        self.list.call(libc::SYS_move_mount, args)
     }
 
-    fn attach(&mut self, step: u16, tree: Arg, path: &Path) {
+    fn attach(&mut self, tree: Slot, path: &Path) {
         let (empty, path) = (self.block.literal(c""), self.block.path(path));
-        let (here, flags) = (libc::AT_FDCWD.into(), FROM_DESCRIPTOR.into());
-        let args = [tree, empty.into(), here, path.into(), flags];
-        self.list.call(step, libc::SYS_move_mount, args);
-    }
-
-    fn close(&mut self, step: u16, slot: Slot) {
-        self.list
-            .call(step, libc::SYS_close, [slot.into()])
-            .may_fail();
+        let args: Args<'_> = &[&tree, &empty, &libc::AT_FDCWD, &path, &FROM_DESCRIPTOR];
+        self.list.call(libc::SYS_move_mount, args);
     }
 }
 
 /// Whether a mount is put back into the folder that covers `covered`.
 fn is_put_back(below: &MountPoint, covered: &Path) -> bool {
-    below.kind.is_tree()
-        && below
-            .within
-            .as_ref()
-            .is_some_and(|(above, _)| above == covered)
+    let above = below.within.as_ref();
+    below.kind.is_tree() && above.is_some_and(|(above, _)| above == covered)
 }

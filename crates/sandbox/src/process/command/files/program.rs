@@ -83,16 +83,11 @@ pub(crate) fn needed_to_start(program: &Path) -> Vec<PathBuf> {
     let mut needed = vec![program.to_path_buf()];
     // The kernel follows four.
     for _ in 0..4 {
-        let Some(next) = needed.last().and_then(|last| interpreter(last)) else {
-            break;
-        };
-        let Ok(next) = fs::canonicalize(next) else {
-            break;
-        };
-        if needed.contains(&next) {
-            break;
+        let last = needed.last().and_then(|last| interpreter(last));
+        match last.and_then(|next| fs::canonicalize(next).ok()) {
+            Some(next) if !needed.contains(&next) => needed.push(next),
+            _ => break,
         }
-        needed.push(next);
     }
     needed
 }
@@ -111,27 +106,19 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
     elf_interpreter(&file, &start)
 }
 
+fn part<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at + N)?.try_into().ok()
+}
+
 /// The `PT_INTERP` of a 64-bit little-endian ELF file.
 fn elf_interpreter(file: &File, start: &[u8]) -> Option<PathBuf> {
     const INTERPRETER: u32 = 3;
-    let long = |bytes: &[u8], at: usize| {
-        bytes
-            .get(at..at + 8)?
-            .try_into()
-            .ok()
-            .map(u64::from_le_bytes)
-    };
-    let short = |bytes: &[u8], at: usize| {
-        bytes
-            .get(at..at + 2)?
-            .try_into()
-            .ok()
-            .map(u16::from_le_bytes)
-    };
+    let long = |bytes, at| part(bytes, at).map(u64::from_le_bytes);
+    let short = |at| part(start, at).map(u16::from_le_bytes);
     if !start.starts_with(b"\x7fELF\x02\x01") {
         return None;
     }
-    let (table, size, count) = (long(start, 32)?, short(start, 54)?, short(start, 56)?);
+    let (table, size, count) = (long(start, 32)?, short(54)?, short(56)?);
     for index in 0..u64::from(count.min(64)) {
         let mut header = [0_u8; 56];
         file.read_exact_at(&mut header, table.checked_add(index * u64::from(size))?)

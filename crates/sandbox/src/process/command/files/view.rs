@@ -11,6 +11,7 @@ use crate::process::command::warm::stamp::FileStamp;
 use crate::tier::Tier;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -100,10 +101,21 @@ pub(crate) struct MountPoint {
 }
 
 impl MountPoint {
-    /// Whether it is mounted in place, so that no slot is needed.
-    fn is_in_place(&self) -> bool {
-        self.kind == MountKind::Private
-            || self.kind.is_tree() && self.within.as_ref().is_some_and(|(_, what)| what.is_tree())
+    /// Whether it is in a tree that is mounted as it is.
+    pub(crate) fn is_in_tree(&self) -> bool {
+        self.within
+            .as_ref()
+            .is_some_and(|(_, above)| above.is_tree())
+    }
+
+    /// Whether it is a tree, and not in another one.
+    pub(crate) fn is_outermost_tree(&self) -> bool {
+        self.kind.is_tree() && !self.is_in_tree()
+    }
+
+    /// Whether it needs a slot in the helper; the others are mounted in place.
+    fn needs_slot(&self) -> bool {
+        self.kind == MountKind::Hidden || self.is_outermost_tree()
     }
 }
 
@@ -141,72 +153,44 @@ impl View {
                 .filter(|path| is_real_folder(path))
                 .map(|path| (path.into(), MountKind::Private)),
         );
-        let mut trees = Vec::new();
         let workspace = match files.access {
             Access::Hidden => MountKind::Hidden,
             Access::Write if files.only.is_empty() => MountKind::Write,
             _ => MountKind::Read,
         };
-        trees.push(("workspace", &files.workspace, workspace));
-        trees.extend(
-            files
-                .readable
-                .iter()
-                .map(|path| ("readable place", path, MountKind::Read)),
-        );
-        if files.access == Access::Write {
-            trees.extend(
-                files
-                    .only
-                    .iter()
-                    .map(|path| ("writable place", path, MountKind::Write)),
-            );
-        }
-        trees.extend(
-            files
-                .writable
-                .iter()
-                .map(|path| ("writable place", path, MountKind::Write)),
-        );
+        let only = if files.access == Access::Write {
+            &files.only[..]
+        } else {
+            &[]
+        };
+        let readable = files.readable.iter();
+        let writable = only.iter().chain(&files.writable);
+        let trees = std::iter::once(("workspace", &files.workspace, workspace))
+            .chain(readable.map(|path| ("readable place", path, MountKind::Read)))
+            .chain(writable.map(|path| ("writable place", path, MountKind::Write)));
         for (what, path, made) in trees {
-            open::open_exact(path).map_err(|cause| SandboxError::BadPlace {
-                what,
-                path: path.clone(),
-                cause,
-            })?;
+            let bad = |cause| SandboxError::bad_place(what, path, cause);
+            open::open_exact(path).map_err(bad)?;
             if path == Path::new("/") || path.components().any(|part| part.as_os_str() == "..") {
-                let cause = std::io::Error::other("it would cover everything");
-                return Err(SandboxError::BadPlace {
-                    what,
-                    path: path.clone(),
-                    cause,
-                });
+                return Err(bad(io::Error::other("it would cover everything")));
             }
             if tier == Tier::A && path.starts_with("/dev") && !path.starts_with(SHARED_MEMORY) {
-                let cause = format!(
+                return Err(bad(io::Error::other(format!(
                     "a command has its own `/dev`; use a folder in `{SHARED_MEMORY}` or outside `/dev`"
-                );
-                return Err(SandboxError::BadPlace {
-                    what,
-                    path: path.clone(),
-                    cause: std::io::Error::other(cause),
-                });
+                ))));
             }
             // A folder that the command's user cannot pass is covered, so that what is below it can
             // be put back.
             if identity.change != UserChange::None {
-                let closed = path
-                    .ancestors()
-                    .skip(1)
-                    .filter(|above| *above != Path::new("/"));
-                let closed = closed.filter(|above| {
-                    fs::metadata(above).is_ok_and(|facts| !identity.may(&facts, 1))
-                });
-                closed.for_each(|above| {
-                    wanted
-                        .entry(above.to_path_buf())
-                        .or_insert(MountKind::Hidden);
-                });
+                for above in path.ancestors().skip(1) {
+                    if above != Path::new("/")
+                        && fs::metadata(above).is_ok_and(|facts| !identity.may(&facts, 1))
+                    {
+                        wanted
+                            .entry(above.to_path_buf())
+                            .or_insert(MountKind::Hidden);
+                    }
+                }
             }
             wanted.insert(path.clone(), made);
         }
@@ -248,29 +232,23 @@ impl View {
             pin_parents(&mut wanted, &protected.ways);
         }
         let mounts = mount_points(wanted);
-        if mounts.iter().filter(|mount| !mount.is_in_place()).count() > MOST_PLACES {
-            let cause = std::io::Error::other(format!(
-                "more than {MOST_PLACES} places are hidden or put back"
+        if mounts.iter().filter(|mount| mount.needs_slot()).count() > MOST_PLACES {
+            let cause = format!("more than {MOST_PLACES} places are hidden or put back");
+            return Err(SandboxError::bad_place(
+                "workspace",
+                &files.workspace,
+                io::Error::other(cause),
             ));
-            return Err(SandboxError::BadPlace {
-                what: "workspace",
-                path: files.workspace.clone(),
-                cause,
-            });
         }
         Ok(Self { mounts })
     }
 
     /// Whether an existing path is visible inside.
     pub(crate) fn is_visible(&self, path: &Path) -> bool {
-        self.nearest(path).is_none_or(|mount| mount.kind.is_tree())
-    }
-
-    fn nearest(&self, path: &Path) -> Option<&MountPoint> {
-        self.mounts
-            .iter()
-            .rev()
+        let mut mounts = self.mounts.iter().rev();
+        mounts
             .find(|mount| path.starts_with(&mount.path))
+            .is_none_or(|nearest| nearest.kind.is_tree())
     }
 }
 
@@ -367,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_within_is_what_going_part_by_part_says() {
+    fn is_within_agrees_with_comparing_components() {
         let paths = ["/", "/a", "/ab", "/a/b", "/a/bc", "/a/b/c", "/b"].map(Path::new);
         for path in paths {
             for folder in paths {

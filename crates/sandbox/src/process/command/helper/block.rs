@@ -30,16 +30,24 @@ pub(crate) type CommandBlock = Block<CommandHead>;
 #[derive(Default)]
 pub(crate) struct SyscallList {
     ops: Vec<Op>,
+    /// The step that the next operations belong to.
+    step: u16,
 }
 
 /// An argument of a system call.
-#[derive(Clone, Copy)]
 pub(crate) enum Arg {
     /// A number, or an address in the block.
     Value(u64),
     /// The result of an earlier operation.
     Result(Slot),
 }
+
+/// What can be passed to a system call.
+pub(crate) trait ToArg {
+    fn to_arg(&self) -> Arg;
+}
+
+pub(crate) type Args<'a> = &'a [&'a dyn ToArg];
 
 /// Where the helper keeps a result.
 #[derive(Clone, Copy)]
@@ -54,27 +62,27 @@ impl Slot {
     pub(crate) const NETWORK_READER: Self = Self(NETWORK_READER);
 }
 
-impl From<u64> for Arg {
-    fn from(value: u64) -> Self {
-        Self::Value(value)
+impl ToArg for u64 {
+    fn to_arg(&self) -> Arg {
+        Arg::Value(*self)
     }
 }
 
-impl From<i32> for Arg {
-    fn from(value: i32) -> Self {
-        Self::Value(i64::from(value).cast_unsigned())
+impl ToArg for i32 {
+    fn to_arg(&self) -> Arg {
+        Arg::Value(i64::from(*self).cast_unsigned())
     }
 }
 
-impl From<u32> for Arg {
-    fn from(value: u32) -> Self {
-        Self::Value(value.into())
+impl ToArg for u32 {
+    fn to_arg(&self) -> Arg {
+        Arg::Value((*self).into())
     }
 }
 
-impl From<Slot> for Arg {
-    fn from(slot: Slot) -> Self {
-        Self::Result(slot)
+impl ToArg for Slot {
+    fn to_arg(&self) -> Arg {
+        Arg::Result(*self)
     }
 }
 
@@ -85,9 +93,7 @@ impl From<Slot> for Arg {
 /// Every byte of a value is initialised.
 pub(crate) unsafe trait Plain: Copy {}
 
-// SAFETY: integers, and structs of integers without padding.
-unsafe impl Plain for u64 {}
-// SAFETY: as above.
+// SAFETY: a struct of integers without padding.
 unsafe impl Plain for Op {}
 // SAFETY: as above.
 unsafe impl Plain for NamespaceHead {}
@@ -95,14 +101,6 @@ unsafe impl Plain for NamespaceHead {}
 unsafe impl Plain for ContainerHead {}
 // SAFETY: as above.
 unsafe impl Plain for CommandHead {}
-// SAFETY: as above.
-unsafe impl Plain for [u64; 2] {}
-// SAFETY: as above.
-unsafe impl Plain for [u64; 3] {}
-// SAFETY: as above.
-unsafe impl Plain for [u64; 4] {}
-// SAFETY: as above.
-unsafe impl Plain for [u64; 7] {}
 
 impl NamespaceBlock {
     /// A block that makes namespaces.
@@ -184,8 +182,9 @@ impl<Head: Plain> Block<Head> {
         address
     }
 
-    pub(crate) fn value<T: Plain>(&mut self, value: &T) -> u64 {
-        self.data(bytes_of(value))
+    pub(crate) fn words(&mut self, words: &[u64]) -> u64 {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        self.data(&bytes)
     }
 
     /// A null-terminated string. A null inside would cut it short, so callers check their texts
@@ -208,24 +207,16 @@ impl<Head: Plain> Block<Head> {
     pub(crate) fn texts<T: AsRef<[u8]>>(&mut self, texts: impl IntoIterator<Item = T>) -> u64 {
         let mut addresses: Vec<u64> = texts.into_iter().map(|text| self.text(text)).collect();
         addresses.push(0);
-        let bytes: Vec<u8> = addresses
-            .iter()
-            .flat_map(|address| address.to_ne_bytes())
-            .collect();
-        self.data(&bytes)
+        self.words(&addresses)
     }
 
     /// Adds a list of operations to the block.
     pub(crate) fn program(&mut self, list: &SyscallList) -> SyscallProgram {
-        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
-        let program = SyscallProgram {
-            address: self.base + self.bytes.len() as u64,
+        let bytes: Vec<u8> = list.ops.iter().flat_map(bytes_of).copied().collect();
+        SyscallProgram {
+            address: self.data(&bytes),
             count: list.ops.len() as u64,
-        };
-        for op in &list.ops {
-            self.value(op);
         }
-        program
     }
 
     /// The finished block. `fill` makes the head last, from the length of the whole.
@@ -245,7 +236,7 @@ fn bytes_of<T: Plain>(value: &T) -> &[u8] {
 }
 
 /// A finished block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EncodedBlock {
     pub(crate) bytes: Vec<u8>,
     /// The names of its steps.
@@ -253,40 +244,44 @@ pub(crate) struct EncodedBlock {
 }
 
 impl SyscallList {
-    /// Adds a system call; if it fails, the step fails.
-    pub(crate) fn call<const N: usize>(
-        &mut self,
-        step: u16,
-        call: libc::c_long,
-        args: [Arg; N],
-    ) -> &mut Op {
-        self.push(step, u32::try_from(call).unwrap_or(0), args)
+    /// Begins a step of the block: if one of the next operations fails, this step fails.
+    pub(crate) fn begin(&mut self, step: u16) {
+        self.step = step;
+    }
+
+    /// Adds a system call.
+    pub(crate) fn call(&mut self, call: libc::c_long, args: Args<'_>) -> &mut Op {
+        self.push(u32::try_from(call).unwrap_or(0), args)
+    }
+
+    /// Closes a descriptor that may not be open.
+    pub(crate) fn close(&mut self, slot: Slot) {
+        self.call(libc::SYS_close, &[&slot]).may_fail();
     }
 
     /// Writes a result into the block.
-    pub(crate) fn poke(&mut self, step: u16, address: u64, slot: Slot) {
-        self.push(step, POKE, [address.into(), slot.into()]);
+    pub(crate) fn poke(&mut self, address: u64, slot: Slot) {
+        self.push(POKE, &[&address, &slot]);
     }
 
     /// Fails if the number at an address is a (negative) error.
-    pub(crate) fn check(&mut self, step: u16, address: u64, tolerate: i32) {
-        self.push(step, CHECK, [address.into()])
-            .may_fail_with(tolerate);
+    pub(crate) fn check(&mut self, address: u64, tolerate: i32) {
+        self.push(CHECK, &[&address]).may_fail_with(tolerate);
     }
 
     /// Saves the number at an address.
-    pub(crate) fn load(&mut self, step: u16, address: u64, slot: Slot) {
-        self.push(step, LOAD, [address.into()]).save_in(slot);
+    pub(crate) fn load(&mut self, address: u64, slot: Slot) {
+        self.push(LOAD, &[&address]).save_in(slot);
     }
 
-    fn push<const N: usize>(&mut self, step: u16, call: u32, args: [Arg; N]) -> &mut Op {
+    fn push(&mut self, call: u32, args: Args<'_>) -> &mut Op {
         let mut op = Op {
             call,
-            step,
+            step: self.step,
             ..Op::default()
         };
-        for (at, arg) in args.into_iter().enumerate() {
-            match arg {
+        for (at, arg) in args.iter().enumerate() {
+            match arg.to_arg() {
                 Arg::Value(value) => op.args[at] = value,
                 Arg::Result(slot) => {
                     op.args[at] = slot.0.into();

@@ -1,7 +1,7 @@
 //! A network namespace in which every destination is the machine itself, and the sockets that
 //! answer there.
 
-use super::block::{Arg, NamespaceBlock, Slot, SyscallList};
+use super::block::{NamespaceBlock, Slot, SyscallList};
 use super::layout::CONTROL;
 use crate::network::{DNS_PORT, Domains, Listeners, REFUSAL_BYTES, SANDBOX_IPV4, SANDBOX_IPV6};
 use crate::process::command::{Denial, SandboxError};
@@ -10,7 +10,7 @@ use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Starts what answers the connections of contained commands: the harness's relay.
+/// Starts the harness's relay, which answers the connections of contained commands.
 pub trait StartRelay: Send + Sync {
     /// Starts answering, until the relay is finished or dropped.
     fn start(&self, listeners: Listeners, domains: &Domains) -> io::Result<Box<dyn RunningRelay>>;
@@ -18,38 +18,34 @@ pub trait StartRelay: Send + Sync {
 
 /// A relay that answers until it is dropped.
 pub trait RunningRelay: Send {
-    /// Stops it, and returns what was refused.
+    /// Stops it, and returns what it refused.
     fn finish(self: Box<Self>) -> Vec<Denial>;
 }
 
-/// The ports of a namespace's sockets, in the order in which they are passed.
+/// The TCP ports of a namespace's sockets, in the order in which they are passed; a UDP socket for
+/// DNS follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RelayPorts {
-    tcp: Vec<u16>,
-    udp: Vec<u16>,
-}
+pub(crate) struct RelayPorts(Vec<u16>);
 
 impl RelayPorts {
     pub(crate) fn of(domains: &Domains) -> Self {
-        let mut tcp: Vec<u16> = domains.ports().into_iter().collect();
-        tcp.push(DNS_PORT);
-        tcp.sort_unstable();
-        tcp.dedup();
+        let mut ports = domains.ports();
+        ports.push(DNS_PORT);
+        ports.sort_unstable();
+        ports.dedup();
         // As many as fit into one message.
-        tcp.truncate(200);
-        Self {
-            tcp,
-            udp: vec![DNS_PORT],
-        }
+        ports.truncate(200);
+        Self(ports)
     }
 }
 
 const LOOPBACK: u32 = 1;
+const SOCKETS: &str = "sockets that answer in the network namespace";
 
 /// Writes the operations that let a command without a network reach itself, as test suites that
 /// start a server do.
 pub(crate) fn reach_itself(block: &mut NamespaceBlock, list: &mut SyscallList) {
-    let step = block.step("a loopback of its own");
+    list.begin(block.step("a loopback of its own"));
     let socket = block.slot();
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
     let mut request = [0; 40];
@@ -57,29 +53,20 @@ pub(crate) fn reach_itself(block: &mut NamespaceBlock, list: &mut SyscallList) {
     request[16..18].copy_from_slice(&u16::try_from(libc::IFF_UP).unwrap_or(0).to_ne_bytes());
     let request = block.data(&request);
     // If there is no loopback, the command will notice.
-    list.call(step, libc::SYS_socket, [libc::AF_INET.into(), kind.into()])
+    list.call(libc::SYS_socket, &[&libc::AF_INET, &kind])
         .may_fail()
         .save_in(socket);
-    list.call(
-        step,
-        libc::SYS_ioctl,
-        [socket.into(), libc::SIOCSIFFLAGS.into(), request.into()],
-    )
-    .may_fail();
-    list.call(step, libc::SYS_close, [socket.into()]).may_fail();
+    list.call(libc::SYS_ioctl, &[&socket, &libc::SIOCSIFFLAGS, &request])
+        .may_fail();
+    list.close(socket);
 }
 
 /// Writes the operations that open the listening sockets of the namespace and pass them to the
 /// harness.
 pub(crate) fn listen(block: &mut NamespaceBlock, list: &mut SyscallList, ports: &RelayPorts) {
     routes(block, list);
-    let step = block.step("sockets that answer in the network namespace");
-    let sockets = ports
-        .tcp
-        .iter()
-        .map(|port| (libc::SOCK_STREAM, *port))
-        .chain(ports.udp.iter().map(|port| (libc::SOCK_DGRAM, *port)));
-    let sockets: Vec<(i32, u16)> = sockets.collect();
+    let tcp = ports.0.iter().map(|port| (libc::SOCK_STREAM, *port));
+    let sockets: Vec<(i32, u16)> = tcp.chain([(libc::SOCK_DGRAM, DNS_PORT)]).collect();
     // One more for the kernel's own refusals.
     let count = sockets.len() + 1;
     let mut rights = Vec::from((16 + 4 * count as u64).to_ne_bytes());
@@ -89,37 +76,21 @@ pub(crate) fn listen(block: &mut NamespaceBlock, list: &mut SyscallList, ports: 
     let length = rights.len() as u64;
     let rights = block.data(&rights);
     let has_six = has_six();
+    let (family, size) = if has_six {
+        (libc::AF_INET6, 28)
+    } else {
+        (libc::AF_INET, 16)
+    };
     let socket = block.slot();
-    let (on, off) = (
-        block.data(&1_i32.to_ne_bytes()),
-        block.data(&0_i32.to_ne_bytes()),
-    );
+    let [on, off] = [1_i32, 0].map(|value| block.data(&value.to_ne_bytes()));
     hear_refusals(block, list, socket);
-    list.poke(step, rights + 16 + 4 * sockets.len() as u64, socket);
+    list.begin(block.step(SOCKETS));
+    list.poke(rights + 16 + 4 * sockets.len() as u64, socket);
     for (index, (kind, port)) in sockets.into_iter().enumerate() {
-        let family = if has_six {
-            libc::AF_INET6
-        } else {
-            libc::AF_INET
-        };
-        list.call(
-            step,
-            libc::SYS_socket,
-            [family.into(), (kind | libc::SOCK_CLOEXEC).into()],
-        )
-        .save_in(socket);
+        list.call(libc::SYS_socket, &[&family, &(kind | libc::SOCK_CLOEXEC)])
+            .save_in(socket);
         let mut option = |level: i32, name: i32, value: u64| {
-            list.call(
-                step,
-                libc::SYS_setsockopt,
-                [
-                    socket.into(),
-                    level.into(),
-                    name.into(),
-                    value.into(),
-                    4.into(),
-                ],
-            );
+            list.call(libc::SYS_setsockopt, &[&socket, &level, &name, &value, &4]);
         };
         option(libc::SOL_SOCKET, libc::SO_REUSEADDR, on);
         if has_six {
@@ -127,25 +98,20 @@ pub(crate) fn listen(block: &mut NamespaceBlock, list: &mut SyscallList, ports: 
         }
         let mut address = family_bytes(family).to_vec();
         address.extend(port.to_be_bytes());
-        address.resize(if has_six { 28 } else { 16 }, 0);
-        let (size, address) = (address.len() as u64, block.data(&address));
-        list.call(
-            step,
-            libc::SYS_bind,
-            [socket.into(), address.into(), size.into()],
-        );
+        address.resize(size, 0);
+        let address = block.data(&address);
+        list.call(libc::SYS_bind, &[&socket, &address, &(size as u64)]);
         if kind == libc::SOCK_STREAM {
-            list.call(step, libc::SYS_listen, [socket.into(), 128.into()]);
+            list.call(libc::SYS_listen, &[&socket, &128]);
         }
-        list.poke(step, rights + 16 + 4 * index as u64, socket);
+        list.poke(rights + 16 + 4 * index as u64, socket);
     }
     let byte = block.data(&[1]);
-    let part = block.value(&[byte, 1]);
-    let message = block.value(&[0, 0, part, 1, rights, length, 0]);
+    let part = block.words(&[byte, 1]);
+    let message = block.words(&[0, 0, part, 1, rights, length, 0]);
     list.call(
-        step,
         libc::SYS_sendmsg,
-        [CONTROL.into(), message.into(), libc::MSG_NOSIGNAL.into()],
+        &[&CONTROL, &message, &libc::MSG_NOSIGNAL],
     );
 }
 
@@ -153,32 +119,22 @@ pub(crate) fn listen(block: &mut NamespaceBlock, list: &mut SyscallList, ports: 
 /// listener. If that fails, an ordinary socket takes its place: such attempts are still refused,
 /// but not reported.
 fn hear_refusals(block: &mut NamespaceBlock, list: &mut SyscallList, socket: Slot) {
-    let step = block.step("a socket that hears refusals");
+    list.begin(block.step("a socket that hears refusals"));
     let hearing = block.slot();
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    list.call(step, libc::SYS_socket, [libc::AF_INET.into(), kind.into()])
+    list.call(libc::SYS_socket, &[&libc::AF_INET, &kind])
         .save_in(socket);
     // Without a protocol, so that it receives nothing before it has its filter.
-    list.call(
-        step,
-        libc::SYS_socket,
-        [libc::AF_PACKET.into(), kind.into()],
-    )
-    .may_fail()
-    .save_in(hearing);
+    list.call(libc::SYS_socket, &[&libc::AF_PACKET, &kind])
+        .may_fail()
+        .save_in(hearing);
     let filter = refusals_only();
     let (count, filter) = (filter.len() as u64 / 8, block.data(&filter));
-    let program = block.value(&[count, filter]);
+    let program = block.words(&[count, filter]);
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_ATTACH_FILTER);
     list.call(
-        step,
         libc::SYS_setsockopt,
-        [
-            hearing.into(),
-            libc::SOL_SOCKET.into(),
-            libc::SO_ATTACH_FILTER.into(),
-            program.into(),
-            16.into(),
-        ],
+        &[&hearing, &level, &name, &program, &16],
     )
     .may_fail();
     let mut address = family_bytes(libc::AF_PACKET).to_vec();
@@ -186,20 +142,11 @@ fn hear_refusals(block: &mut NamespaceBlock, list: &mut SyscallList, socket: Slo
     address.extend(LOOPBACK.to_ne_bytes());
     address.resize(size_of::<libc::sockaddr_ll>(), 0);
     let (size, address) = (address.len() as u64, block.data(&address));
-    list.call(
-        step,
-        libc::SYS_bind,
-        [hearing.into(), address.into(), size.into()],
-    )
-    .may_fail();
-    list.call(
-        step,
-        libc::SYS_dup3,
-        [hearing.into(), socket.into(), libc::O_CLOEXEC.into()],
-    )
-    .may_fail();
-    list.call(step, libc::SYS_close, [hearing.into()])
+    list.call(libc::SYS_bind, &[&hearing, &address, &size])
         .may_fail();
+    list.call(libc::SYS_dup3, &[&hearing, &socket, &libc::O_CLOEXEC])
+        .may_fail();
+    list.close(hearing);
 }
 
 /// A packet filter that accepts resets that answer the first packet of a connection, and
@@ -267,17 +214,12 @@ fn family_bytes(family: i32) -> [u8; 2] {
 
 /// Brings `lo` up, and makes every address local to it.
 fn routes(block: &mut NamespaceBlock, list: &mut SyscallList) {
-    let step = block.step("routes of the network namespace");
+    list.begin(block.step("routes of the network namespace"));
     let socket = block.slot();
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
     list.call(
-        step,
         libc::SYS_socket,
-        [
-            libc::AF_NETLINK.into(),
-            kind.into(),
-            libc::NETLINK_ROUTE.into(),
-        ],
+        &[&libc::AF_NETLINK, &kind, &libc::NETLINK_ROUTE],
     )
     .save_in(socket);
     let up = libc::IFF_UP.cast_unsigned().to_ne_bytes();
@@ -288,20 +230,9 @@ fn routes(block: &mut NamespaceBlock, list: &mut SyscallList) {
     let route = |family: i32| {
         const BOOT: u8 = 3;
         const HOST_SCOPE: u8 = 254;
-        let mut bytes = vec![
-            family_bytes(family)[0],
-            0,
-            0,
-            0,
-            libc::RT_TABLE_LOCAL,
-            BOOT,
-            HOST_SCOPE,
-            libc::RTN_LOCAL,
-            0,
-            0,
-            0,
-            0,
-        ];
+        let mut bytes = vec![family_bytes(family)[0], 0, 0, 0];
+        bytes.extend([libc::RT_TABLE_LOCAL, BOOT, HOST_SCOPE, libc::RTN_LOCAL]);
+        bytes.extend([0; 4]);
         bytes.extend(8_u16.to_ne_bytes());
         bytes.extend(libc::RTA_OIF.to_ne_bytes());
         bytes.extend(LOOPBACK.to_ne_bytes());
@@ -309,12 +240,8 @@ fn routes(block: &mut NamespaceBlock, list: &mut SyscallList) {
     };
     // Resolvers that look for usable addresses ignore loopback addresses.
     let address = |family: i32, octets: &[u8]| {
-        let mut bytes = vec![
-            family_bytes(family)[0],
-            u8::try_from(8 * octets.len()).unwrap_or(0),
-            0,
-            0,
-        ];
+        let bits = u8::try_from(8 * octets.len()).unwrap_or(0);
+        let mut bytes = vec![family_bytes(family)[0], bits, 0, 0];
         bytes.extend(LOOPBACK.to_ne_bytes());
         for kind in [libc::IFA_LOCAL, libc::IFA_ADDRESS] {
             bytes.extend(u16::try_from(4 + octets.len()).unwrap_or(0).to_ne_bytes());
@@ -324,48 +251,30 @@ fn routes(block: &mut NamespaceBlock, list: &mut SyscallList) {
         bytes
     };
     let create = libc::NLM_F_CREATE.cast_unsigned();
-    let mut requests = vec![
-        (libc::RTM_NEWLINK, 0, link),
-        (
-            libc::RTM_NEWADDR,
-            create,
-            address(libc::AF_INET, &SANDBOX_IPV4.octets()),
-        ),
-        (libc::RTM_NEWROUTE, create, route(libc::AF_INET)),
-    ];
+    let mut requests = vec![(libc::RTM_NEWLINK, 0, link)];
+    let mut add = |family: i32, octets: &[u8]| {
+        requests.push((libc::RTM_NEWADDR, create, address(family, octets)));
+        requests.push((libc::RTM_NEWROUTE, create, route(family)));
+    };
+    add(libc::AF_INET, &SANDBOX_IPV4.octets());
     if has_six() {
-        requests.push((
-            libc::RTM_NEWADDR,
-            create,
-            address(libc::AF_INET6, &SANDBOX_IPV6.octets()),
-        ));
-        requests.push((libc::RTM_NEWROUTE, create, route(libc::AF_INET6)));
+        add(libc::AF_INET6, &SANDBOX_IPV6.octets());
     }
     for (kind, flags, body) in requests {
         let flags = flags | (libc::NLM_F_REQUEST | libc::NLM_F_ACK).cast_unsigned();
-        let mut bytes = u32::try_from(16 + body.len())
-            .unwrap_or(0)
-            .to_ne_bytes()
-            .to_vec();
+        let length = u32::try_from(16 + body.len()).unwrap_or(0);
+        let mut bytes = length.to_ne_bytes().to_vec();
         bytes.extend(kind.to_ne_bytes());
         bytes.extend(u16::try_from(flags).unwrap_or(0).to_ne_bytes());
         bytes.extend([0; 8]);
         bytes.extend(body);
         let (size, request) = (bytes.len() as u64, block.data(&bytes));
         let answer = block.data(&[0; 256]);
-        list.call(
-            step,
-            libc::SYS_sendto,
-            [socket.into(), request.into(), size.into()],
-        );
-        list.call(
-            step,
-            libc::SYS_recvfrom,
-            [socket.into(), answer.into(), Arg::Value(256)],
-        );
-        list.check(step, answer + 16, libc::EEXIST);
+        list.call(libc::SYS_sendto, &[&socket, &request, &size]);
+        list.call(libc::SYS_recvfrom, &[&socket, &answer, &256]);
+        list.check(answer + 16, libc::EEXIST);
     }
-    list.call(step, libc::SYS_close, [socket.into()]).may_fail();
+    list.close(socket);
 }
 
 /// Whether this kernel supports IPv6.
@@ -381,26 +290,24 @@ pub(crate) fn receive(
     let mut byte = [0; 1];
     let mut space = [MaybeUninit::uninit(); 2048];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let step = "sockets that answer in the network namespace";
     recvmsg(
         control,
         &mut [IoSliceMut::new(&mut byte)],
         &mut ancillary,
         RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT,
     )
-    .map_err(SandboxError::step(step))?;
+    .map_err(SandboxError::step(SOCKETS))?;
     let mut sockets: Vec<OwnedFd> = Vec::new();
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(passed) = message {
             sockets.extend(passed);
         }
     }
-    if sockets.len() != ports.tcp.len() + ports.udp.len() + 1 {
-        return Err(SandboxError::step(step)(io::Error::from(
-            io::ErrorKind::InvalidData,
-        )));
+    if sockets.len() != ports.0.len() + 2 {
+        let cause = io::Error::from(io::ErrorKind::InvalidData);
+        return Err(SandboxError::step(SOCKETS)(cause));
     }
-    let (refusals, udp) = (sockets.pop(), sockets.split_off(ports.tcp.len()));
+    let (refusals, udp) = (sockets.pop(), sockets.split_off(ports.0.len()));
     Ok(Listeners {
         tcp: sockets,
         udp,

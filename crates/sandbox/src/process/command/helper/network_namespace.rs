@@ -18,70 +18,58 @@ pub(crate) fn open_pipe(
     inner: &mut SyscallList,
 ) {
     let step = block.step(STEP);
+    outer.begin(step);
+    inner.begin(step);
     // The lowest numbers are assigned first, so the container knows which descriptors it must not
     // close yet.
-    outer.call(step, libc::SYS_close_range, [PEER.into(), u32::MAX.into()]);
+    outer.call(libc::SYS_close_range, &[&PEER, &u32::MAX]);
     outer
-        .call(step, libc::SYS_getpid, [])
+        .call(libc::SYS_getpid, &[])
         .save_in(Slot::NETWORK_MAKER);
     outer
-        .call(step, libc::SYS_pidfd_open, [Slot::NETWORK_MAKER.into()])
+        .call(libc::SYS_pidfd_open, &[&Slot::NETWORK_MAKER])
         .save_in(Slot::NETWORK_MAKER);
-    let ends = block.value(&0_u64);
-    outer.call(step, libc::SYS_pipe2, [ends.into(), libc::O_CLOEXEC.into()]);
-    outer.load(step, ends, Slot::NETWORK_READER);
-    outer.load(step, ends + 4, Slot::NETWORK_WRITER);
+    let ends = block.words(&[0]);
+    outer.call(libc::SYS_pipe2, &[&ends, &libc::O_CLOEXEC]);
+    outer.load(ends, Slot::NETWORK_READER);
+    outer.load(ends + 4, Slot::NETWORK_WRITER);
     // So that it notices when the other process ends.
-    inner.call(step, libc::SYS_close, [Slot::NETWORK_WRITER.into()]);
+    inner.call(libc::SYS_close, &[&Slot::NETWORK_WRITER]);
 }
 
 /// Writes the creation of the namespace. Its content follows, and then [`notify_peer`] once more.
 pub(crate) fn unshare(block: &mut NamespaceBlock, list: &mut SyscallList) {
-    let step = block.step(STEP);
-    list.call(step, libc::SYS_unshare, [libc::CLONE_NEWNET.into()]);
+    list.begin(block.step(STEP));
+    list.call(libc::SYS_unshare, &[&libc::CLONE_NEWNET]);
     notify_peer(block, list);
 }
 
 /// Writes the notification of the other process.
 pub(crate) fn notify_peer(block: &mut NamespaceBlock, list: &mut SyscallList) {
-    let step = block.step(STEP);
-    let done = block.value(&0_u64);
-    list.call(
-        step,
-        libc::SYS_write,
-        [Slot::NETWORK_WRITER.into(), done.into(), 4.into()],
-    );
+    list.begin(block.step(STEP));
+    let done = block.words(&[0]);
+    list.call(libc::SYS_write, &[&Slot::NETWORK_WRITER, &done, &4]);
 }
 
 /// Writes how the other process waits for the namespace and enters it.
 pub(crate) fn enter(block: &mut ContainerBlock, list: &mut SyscallList) {
-    let step = wait_for_peer(block, list);
+    wait_for_peer(block, list);
     list.call(
-        step,
         libc::SYS_setns,
-        [Slot::NETWORK_MAKER.into(), libc::CLONE_NEWNET.into()],
+        &[&Slot::NETWORK_MAKER, &libc::CLONE_NEWNET],
     );
 }
 
 /// Writes how it waits for the content of the namespace, after which it no longer needs the maker.
 pub(crate) fn wait_until_complete(block: &mut ContainerBlock, list: &mut SyscallList) {
-    let step = wait_for_peer(block, list);
-    list.call(
-        step,
-        libc::SYS_close_range,
-        [PEER.into(), NETWORK_READER.into()],
-    );
+    wait_for_peer(block, list);
+    list.call(libc::SYS_close_range, &[&PEER, &NETWORK_READER]);
 }
 
 /// A peer that ends without a word leaves the error in place.
-fn wait_for_peer(block: &mut ContainerBlock, list: &mut SyscallList) -> u16 {
-    let step = block.step(STEP);
+fn wait_for_peer(block: &mut ContainerBlock, list: &mut SyscallList) {
+    list.begin(block.step(STEP));
     let said = block.data(&(-libc::EPIPE).to_ne_bytes());
-    list.call(
-        step,
-        libc::SYS_read,
-        [Slot::NETWORK_READER.into(), said.into(), 4.into()],
-    );
-    list.check(step, said, 0);
-    step
+    list.call(libc::SYS_read, &[&Slot::NETWORK_READER, &said, &4]);
+    list.check(said, 0);
 }

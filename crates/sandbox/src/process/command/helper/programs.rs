@@ -1,7 +1,7 @@
 //! The three blocks of a command: its namespaces, its container, and the command itself.
 
 use super::block::{
-    Arg, Block, CommandBlock, ContainerBlock, EncodedBlock, NamespaceBlock, Plain, SyscallList,
+    Block, CommandBlock, ContainerBlock, EncodedBlock, NamespaceBlock, Plain, SyscallList,
 };
 use super::filter::{MemoryFiles, Sockets, program};
 use super::layout::{
@@ -72,25 +72,18 @@ const SECOND_NAMESPACES: i32 = libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CL
 /// The namespaces of a command, whatever it will see in them.
 pub(crate) fn namespaces(identity: &Identity, ports: Option<&RelayPorts>) -> EncodedBlock {
     let mut block = NamespaceBlock::namespaces();
-    let (mut outer, mut inner, mut network) = (
-        SyscallList::default(),
-        SyscallList::default(),
-        SyscallList::default(),
-    );
+    let [mut outer, mut inner, mut network] = <[SyscallList; 3]>::default();
     unblock_signals(&mut block, &mut outer);
     scheduling::write_short_slices(&mut block, &mut outer, identity, ChildScheduling::Same);
     scheduling::write_short_slices(&mut block, &mut inner, identity, ChildScheduling::Normal);
     become_other_user(&mut block, &mut outer, identity);
     let step = block.step("namespaces");
+    outer.begin(step);
     // Changing the user closed `/proc/self` to this process.
-    outer.call(
-        step,
-        libc::SYS_prctl,
-        [libc::PR_SET_DUMPABLE.into(), 1.into()],
-    );
-    outer.call(step, libc::SYS_unshare, [FIRST_NAMESPACES.into()]);
-    let end = block.step("ending with the helper");
-    die_with_parent(end, &mut inner);
+    outer.call(libc::SYS_prctl, &[&libc::PR_SET_DUMPABLE, &1]);
+    outer.call(libc::SYS_unshare, &[&FIRST_NAMESPACES]);
+    inner.begin(block.step("ending with the helper"));
+    die_with_parent(&mut inner);
     // The kernel takes as long to make a network namespace as to make all the mounts, so another
     // process makes each.
     network_namespace::open_pipe(&mut block, &mut outer, &mut inner);
@@ -100,77 +93,61 @@ pub(crate) fn namespaces(identity: &Identity, ports: Option<&RelayPorts>) -> Enc
         None => reach_itself(&mut block, &mut network),
     }
     network_namespace::notify_peer(&mut block, &mut network);
-    inner.call(step, libc::SYS_unshare, [SECOND_NAMESPACES.into()]);
-    let own_name = block.step("a host name of its own");
+    inner.begin(step);
+    inner.call(libc::SYS_unshare, &[&SECOND_NAMESPACES]);
+    inner.begin(block.step("a host name of its own"));
     let name = block.text(SANDBOX_HOSTNAME);
-    inner.call(
-        own_name,
-        libc::SYS_sethostname,
-        [name.into(), (SANDBOX_HOSTNAME.len() as u64).into()],
-    );
+    let length = SANDBOX_HOSTNAME.len() as u64;
+    inner.call(libc::SYS_sethostname, &[&name, &length]);
     map_user(&mut block, &mut inner, identity);
     bound_capabilities(&mut block, &mut inner);
-    finish_namespaces(block, PID_NAMESPACE, &outer, &inner, &network)
+    finish_namespaces(block, PID_NAMESPACE, [outer, inner, network])
 }
 
 /// No namespaces.
 pub(crate) fn no_namespaces(identity: &Identity) -> EncodedBlock {
     let mut block = NamespaceBlock::namespaces();
-    let (mut outer, mut inner) = (SyscallList::default(), SyscallList::default());
+    let [mut outer, mut inner, beside] = <[SyscallList; 3]>::default();
     unblock_signals(&mut block, &mut outer);
     scheduling::write_short_slices(&mut block, &mut outer, identity, ChildScheduling::Same);
     scheduling::write_short_slices(&mut block, &mut inner, identity, ChildScheduling::Normal);
-    let step = block.step("closing descriptors");
-    outer.call(step, libc::SYS_close_range, [PEER.into(), u32::MAX.into()]);
+    outer.begin(block.step("closing descriptors"));
+    outer.call(libc::SYS_close_range, &[&PEER, &u32::MAX]);
     // The second process is in the command's cgroups and runs as its user, so the kernel may kill
     // it for lack of memory, or other processes may. Then the first process inherits what it
     // leaves.
     become_subreaper(&mut block, &mut outer);
-    finish_namespaces(block, GUARDED, &outer, &inner, &SyscallList::default())
+    finish_namespaces(block, GUARDED, [outer, inner, beside])
 }
 
 /// A user namespace, and nothing else.
 pub(crate) fn user_namespace() -> EncodedBlock {
     let mut block = NamespaceBlock::namespaces();
-    let mut outer = SyscallList::default();
+    let [mut outer, inner, beside] = <[SyscallList; 3]>::default();
     unblock_signals(&mut block, &mut outer);
-    let step = block.step("a user namespace");
-    outer.call(step, libc::SYS_unshare, [libc::CLONE_NEWUSER.into()]);
-    finish_namespaces(
-        block,
-        ONE_PROCESS,
-        &outer,
-        &SyscallList::default(),
-        &SyscallList::default(),
-    )
+    outer.begin(block.step("a user namespace"));
+    outer.call(libc::SYS_unshare, &[&libc::CLONE_NEWUSER]);
+    finish_namespaces(block, ONE_PROCESS, [outer, inner, beside])
 }
 
 /// The helper starts with every signal blocked.
 fn unblock_signals<Head: Plain>(block: &mut Block<Head>, list: &mut SyscallList) {
-    let step = block.step("signals");
-    let nothing = block.value(&0_u64);
+    list.begin(block.step("signals"));
+    let nothing = block.words(&[0]);
     list.call(
-        step,
         libc::SYS_rt_sigprocmask,
-        [libc::SIG_SETMASK.into(), nothing.into(), 0.into(), 8.into()],
+        &[&libc::SIG_SETMASK, &nothing, &0, &8],
     );
 }
 
 fn finish_namespaces(
     mut block: NamespaceBlock,
     processes: u64,
-    outer: &SyscallList,
-    inner: &SyscallList,
-    beside: &SyscallList,
+    lists: [SyscallList; 3],
 ) -> EncodedBlock {
-    let (outer, inner, beside) = (
-        block.program(outer),
-        block.program(inner),
-        block.program(beside),
-    );
+    let [outer, inner, beside] = lists.map(|list| block.program(&list));
     let set = processors::allowed();
-    let bytes: Vec<u8> = set.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let processors = [block.data(&bytes), set.len() as u64];
+    let processors = [block.words(&set), set.len() as u64];
     block.finish(|bytes| NamespaceHead {
         bytes,
         processes,
@@ -186,12 +163,8 @@ pub(crate) fn with_namespaces(inputs: &ContainerInputs<'_>, view: &View) -> Enco
     let mut block = ContainerBlock::container(inputs.trees.len());
     let mut list = SyscallList::default();
     write_mounts(&mut block, &mut list, inputs.plan, view, inputs.trees);
-    let step = block.step("closing descriptors");
-    list.call(
-        step,
-        libc::SYS_close_range,
-        [FIRST_FREE.into(), u32::MAX.into()],
-    );
+    list.begin(block.step("closing descriptors"));
+    list.call(libc::SYS_close_range, &[&FIRST_FREE, &u32::MAX]);
     if let Some((version, rules)) = &inputs.landlock {
         landlock::make(&mut block, &mut list, *version, rules);
     }
@@ -224,13 +197,9 @@ pub(crate) fn without_namespaces(inputs: &ContainerInputs<'_>) -> EncodedBlock {
 
 /// Makes this process inherit orphans, and closes it to other processes of its user.
 fn become_subreaper<Head: Plain>(block: &mut Block<Head>, list: &mut SyscallList) {
-    let step = block.step("keeping track of descendants");
-    list.call(
-        step,
-        libc::SYS_prctl,
-        [libc::PR_SET_CHILD_SUBREAPER.into(), 1.into()],
-    );
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into()]);
+    list.begin(block.step("keeping track of descendants"));
+    list.call(libc::SYS_prctl, &[&libc::PR_SET_CHILD_SUBREAPER, &1]);
+    list.call(libc::SYS_prctl, &[&libc::PR_SET_DUMPABLE]);
 }
 
 /// A container in which nothing is made.
@@ -279,23 +248,15 @@ fn become_other_user<Head: Plain>(
     if identity.change == UserChange::None {
         return;
     }
-    let step = block.step(BECOMING);
+    list.begin(block.step(BECOMING));
     let (uid, gid) = (identity.uid, identity.gid);
-    list.call(step, libc::SYS_setgroups, []);
-    list.call(
-        step,
-        libc::SYS_setresgid,
-        [gid.into(), gid.into(), gid.into()],
-    );
-    list.call(
-        step,
-        libc::SYS_setresuid,
-        [uid.into(), uid.into(), uid.into()],
-    );
+    list.call(libc::SYS_setgroups, &[]);
+    list.call(libc::SYS_setresgid, &[&gid, &gid, &gid]);
+    list.call(libc::SYS_setresuid, &[&uid, &uid, &uid]);
 }
 
 fn map_user(block: &mut NamespaceBlock, list: &mut SyscallList, identity: &Identity) {
-    let step = block.step("the user of the namespace");
+    list.begin(block.step("the user of the namespace"));
     let (uid, gid) = (identity.uid, identity.gid);
     for (file, text) in [
         (c"/proc/self/setgroups", "deny".to_owned()),
@@ -305,60 +266,31 @@ fn map_user(block: &mut NamespaceBlock, list: &mut SyscallList, identity: &Ident
         let slot = block.slot();
         let (path, length, text) = (block.literal(file), text.len() as u64, block.text(text));
         let flags = libc::O_WRONLY.cast_unsigned() | CLOSE_ON_EXEC;
-        list.call(
-            step,
-            libc::SYS_openat,
-            [libc::AT_FDCWD.into(), path.into(), flags.into()],
-        )
-        .save_in(slot);
-        list.call(
-            step,
-            libc::SYS_write,
-            [slot.into(), text.into(), length.into()],
-        );
-        list.call(step, libc::SYS_close, [slot.into()]).may_fail();
+        list.call(libc::SYS_openat, &[&libc::AT_FDCWD, &path, &flags])
+            .save_in(slot);
+        list.call(libc::SYS_write, &[&slot, &text, &length]);
+        list.close(slot);
     }
 }
 
-fn die_with_parent(step: u16, list: &mut SyscallList) {
-    list.call(
-        step,
-        libc::SYS_prctl,
-        [libc::PR_SET_PDEATHSIG.into(), libc::SIGKILL.into()],
-    );
+fn die_with_parent(list: &mut SyscallList) {
+    list.call(libc::SYS_prctl, &[&libc::PR_SET_PDEATHSIG, &libc::SIGKILL]);
 }
 
 /// No program that is started gets capabilities. The process itself keeps its own while it makes
 /// the container.
 fn bound_capabilities(block: &mut NamespaceBlock, list: &mut SyscallList) {
-    let step = block.step("giving up capabilities");
+    list.begin(block.step("giving up capabilities"));
     for capability in 0..=last_capability() {
         // If their number is unknown, there is nothing to give up beyond the last one.
-        let args: [Arg; 5] = [
-            libc::PR_CAPBSET_DROP.into(),
-            capability.into(),
-            0.into(),
-            0.into(),
-            0.into(),
-        ];
-        list.call(step, libc::SYS_prctl, args)
+        list.call(libc::SYS_prctl, &[&libc::PR_CAPBSET_DROP, &capability])
             .may_fail_with(libc::EINVAL);
     }
-    list.call(
-        step,
-        libc::SYS_prctl,
-        [
-            libc::PR_CAP_AMBIENT.into(),
-            libc::PR_CAP_AMBIENT_CLEAR_ALL.into(),
-        ],
-    );
+    let clear = libc::PR_CAP_AMBIENT_CLEAR_ALL;
+    list.call(libc::SYS_prctl, &[&libc::PR_CAP_AMBIENT, &clear]);
     // No user ID regains capabilities, permanently.
     const LOCKED: u32 = 0x3 | 0xc | 0xc0;
-    list.call(
-        step,
-        libc::SYS_prctl,
-        [libc::PR_SET_SECUREBITS.into(), LOCKED.into()],
-    );
+    list.call(libc::SYS_prctl, &[&libc::PR_SET_SECUREBITS, &LOCKED]);
 }
 
 /// The last one that this kernel has.
@@ -376,12 +308,12 @@ fn last_capability() -> u32 {
 }
 
 fn give_up_capabilities(block: &mut ContainerBlock, list: &mut SyscallList) {
-    let step = block.step("giving up capabilities");
+    list.begin(block.step("giving up capabilities"));
     const THIRD_VERSION: u64 = 0x2008_0522;
-    let head = block.value(&THIRD_VERSION);
+    let head = block.words(&[THIRD_VERSION]);
     let none = block.data(&[0; 24]);
-    list.call(step, libc::SYS_capset, [head.into(), none.into()]);
-    list.call(step, libc::SYS_prctl, [libc::PR_SET_DUMPABLE.into()]);
+    list.call(libc::SYS_capset, &[&head, &none]);
+    list.call(libc::SYS_prctl, &[&libc::PR_SET_DUMPABLE]);
 }
 
 /// Applies to everything in the container: no new privileges, and the system call filter. The
@@ -393,102 +325,65 @@ fn filter_system_calls(
     inputs: &ContainerInputs<'_>,
     sockets: Sockets,
 ) {
-    let step = block.step("no new privileges");
-    list.call(
-        step,
-        libc::SYS_prctl,
-        [libc::PR_SET_NO_NEW_PRIVS.into(), 1.into()],
-    );
+    list.begin(block.step("no new privileges"));
+    list.call(libc::SYS_prctl, &[&libc::PR_SET_NO_NEW_PRIVS, &1]);
     if inputs.landlock.is_none() {
         return;
     }
-    let step = block.step("the system call filter");
+    list.begin(block.step("the system call filter"));
     let code = filter(sockets, &inputs.plan.programs);
     let count = code.len() as u64 / 8;
     let code = block.data(code);
-    let program = block.value(&[count, code]);
+    let program = block.words(&[count, code]);
     const SET_FILTER: u32 = 1;
-    list.call(
-        step,
-        libc::SYS_seccomp,
-        [SET_FILTER.into(), 0.into(), program.into()],
-    );
+    list.call(libc::SYS_seccomp, &[&SET_FILTER, &0, &program]);
 }
 
 fn become_command(block: &mut CommandBlock, list: &mut SyscallList, spec: &CommandSpec<'_>) {
-    let step = block.step("a session of its own");
-    let nothing = block.value(&0_u64);
+    list.begin(block.step("a session of its own"));
+    let nothing = block.words(&[0]);
     list.call(
-        step,
         libc::SYS_rt_sigprocmask,
-        [libc::SIG_SETMASK.into(), nothing.into(), 0.into(), 8.into()],
+        &[&libc::SIG_SETMASK, &nothing, &0, &8],
     );
-    list.call(step, libc::SYS_setsid, []);
-    die_with_parent(step, list);
-    list.call(step, libc::SYS_umask, [0o022.into()]);
+    list.call(libc::SYS_setsid, &[]);
+    die_with_parent(list);
+    list.call(libc::SYS_umask, &[&0o022]);
     if let Some(priority) = spec.priority {
-        list.call(
-            step,
-            libc::SYS_setpriority,
-            [libc::PRIO_PROCESS.into(), 0.into(), priority.into()],
-        )
-        .may_fail();
+        list.call(libc::SYS_setpriority, &[&libc::PRIO_PROCESS, &0, &priority])
+            .may_fail();
     }
     if let Some(class) = spec.class {
-        list.call(
-            step,
-            libc::SYS_sched_setscheduler,
-            [0.into(), class.into(), nothing.into()],
-        )
-        .may_fail();
+        list.call(libc::SYS_sched_setscheduler, &[&0, &class, &nothing])
+            .may_fail();
     }
     if let Some(profile) = &spec.profile {
         write_profile(block, list, profile);
     }
-    let step = block.step("the folder to start in");
+    list.begin(block.step("the folder to start in"));
     let folder = block.path(spec.folder);
-    list.call(step, libc::SYS_chdir, [folder.into()]);
+    list.call(libc::SYS_chdir, &[&folder]);
     limit(block, list, spec.limits, spec.memory, spec.others);
     if spec.is_ruled {
         landlock::restrict(block, list);
     }
-    let step = block.step("closing descriptors");
+    list.begin(block.step("closing descriptors"));
     const CLOSE_LATER: u32 = 4;
-    list.call(
-        step,
-        libc::SYS_close_range,
-        [3.into(), u32::MAX.into(), CLOSE_LATER.into()],
-    );
+    list.call(libc::SYS_close_range, &[&3, &u32::MAX, &CLOSE_LATER]);
 }
 
 fn write_profile(block: &mut CommandBlock, list: &mut SyscallList, text: &str) {
-    let step = block.step("a profile for login shells");
-    let (file, length) = (
-        block.path(&Path::new(PRIVATE_HOME).join(PROFILE)),
-        text.len() as u64,
-    );
-    let (text, slot) = (block.text(text), block.slot());
+    list.begin(block.step("a profile for login shells"));
+    let file = block.path(&Path::new(PRIVATE_HOME).join(PROFILE));
+    let (length, text, slot) = (text.len() as u64, block.text(text), block.slot());
     let flags = (libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL).cast_unsigned() | CLOSE_ON_EXEC;
     // If something is wrong with the home, a command that needs no profile still runs.
-    list.call(
-        step,
-        libc::SYS_openat,
-        [
-            libc::AT_FDCWD.into(),
-            file.into(),
-            flags.into(),
-            0o644.into(),
-        ],
-    )
-    .may_fail()
-    .save_in(slot);
-    list.call(
-        step,
-        libc::SYS_write,
-        [slot.into(), text.into(), length.into()],
-    )
-    .may_fail();
-    list.call(step, libc::SYS_close, [slot.into()]).may_fail();
+    list.call(libc::SYS_openat, &[&libc::AT_FDCWD, &file, &flags, &0o644])
+        .may_fail()
+        .save_in(slot);
+    list.call(libc::SYS_write, &[&slot, &text, &length])
+        .may_fail();
+    list.close(slot);
 }
 
 /// There are four filters; each is built once.

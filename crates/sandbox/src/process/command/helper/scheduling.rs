@@ -68,13 +68,13 @@ pub(crate) fn write_short_slices<Head: Plain>(
     identity: &Identity,
     children: ChildScheduling,
 ) {
-    let step = block.step("a turn in time");
+    list.begin(block.step("a turn in time"));
     let priority = if identity.change == UserChange::None {
         own_priority()
     } else {
         HIGHEST_PRIORITY
     };
-    let attributes = block.value(&attributes(priority, children));
-    list.call(step, libc::SYS_sched_setattr, [0.into(), attributes.into()])
+    let attributes = block.words(&attributes(priority, children));
+    list.call(libc::SYS_sched_setattr, &[&0, &attributes])
         .may_fail();
 }

@@ -137,13 +137,11 @@ impl Helper {
     }
 
     /// Has the helper enter cgroups before it makes the container.
-    pub(crate) fn enter_cgroups(&self, doors: &[File]) -> Result<(), SandboxError> {
-        let doors: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
+    pub(crate) fn enter_cgroups(&self, doors: &[BorrowedFd<'_>]) -> Result<(), SandboxError> {
         if doors.is_empty() {
-            Ok(())
-        } else {
-            self.pass(CGROUPS, &doors)
+            return Ok(());
         }
+        self.pass(CGROUPS, doors)
     }
 
     fn pass(&self, kind: u8, passed: &[BorrowedFd<'_>]) -> Result<(), SandboxError> {
@@ -156,7 +154,7 @@ impl Helper {
         match told {
             // A helper that failed has reported why, and its watcher reads that.
             Ok(()) | Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => Ok(()),
-            // A working helper would wait in vain.
+            // A working helper would wait forever.
             Err(cause) => Err(SandboxError::step("what the helper is told")(
                 io::Error::from(cause),
             )),
@@ -217,10 +215,8 @@ impl Helper {
             let _ = rustix::net::send(control, &signal.to_ne_bytes(), flags);
         }
     }
-}
 
-impl Helper {
-    /// The next report; `None` if there are no more, an error if there is none for this long.
+    /// The next report; `None` after the last one, an error if none arrives in time.
     pub(crate) fn next_report(&mut self, time: Duration) -> io::Result<Option<HelperReport>> {
         if !retry_on_intr(|| wait_readable(&self.status, time))? {
             return Err(io::ErrorKind::TimedOut.into());

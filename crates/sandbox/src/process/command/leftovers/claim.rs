@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_use_is_not_abandoned_and_what_is_not_ours_is_never() {
+    fn a_folder_that_is_in_use_or_not_ours_is_never_abandoned() {
         let parent = tempfile::tempdir().expect("a folder");
         let at = |name: &str| parent.path().join(name);
         for name in [

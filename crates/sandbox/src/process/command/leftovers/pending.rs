@@ -103,7 +103,7 @@ pub(crate) fn spawn_remover(
     start(c"/bin/rm").or_else(|_| start(c"/usr/bin/rm"))
 }
 
-/// Removes what a killed harness left, in the background: no call waits for it.
+/// Removes the leftovers of a killed harness in the background: no call waits for it.
 pub(crate) fn remove_stale(cgroups: &Cgroups) {
     static IS_BUSY: AtomicBool = AtomicBool::new(false);
     if IS_BUSY.swap(true, Ordering::Relaxed) {

@@ -8,6 +8,7 @@ use crate::tier::Mechanism;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -92,7 +93,7 @@ impl Cgroups {
         }
     }
 
-    /// The groups of one command. What they cannot limit is left to resource limits.
+    /// The groups of one command. Resource limits cover what the groups cannot limit.
     pub(crate) fn make(&self, limits: &Limits) -> Group {
         let group_limits = GroupLimits {
             memory: limits.memory_bytes,
@@ -124,10 +125,7 @@ impl Cgroups {
         let name = unique_name();
         let rlimit = Mechanism::Rlimit;
         let mut made = GroupFolders {
-            paths: Vec::new(),
-            kinds: Vec::new(),
-            claimed: Vec::new(),
-            doors: Vec::new(),
+            folders: Vec::new(),
             group_limits,
             memory: rlimit,
             processes: rlimit,
@@ -260,14 +258,20 @@ pub(crate) struct Group {
     pub(crate) processes: Mechanism,
 }
 
+#[derive(Debug)]
+struct GroupFolder {
+    path: PathBuf,
+    kind: GroupKind,
+    /// The file to write `0` to in order to enter.
+    door: File,
+    /// Keeps other harnesses from removing it.
+    _claimed: File,
+}
+
 /// Existing groups; removed when dropped.
 #[derive(Debug)]
 struct GroupFolders {
-    paths: Vec<PathBuf>,
-    /// What each of them limits.
-    kinds: Vec<GroupKind>,
-    claimed: Vec<File>,
-    doors: Vec<File>,
+    folders: Vec<GroupFolder>,
     group_limits: GroupLimits,
     memory: Mechanism,
     processes: Mechanism,
@@ -279,14 +283,16 @@ struct GroupFolders {
 impl Group {
     /// Whether there is no group.
     pub(crate) fn is_none(&self) -> bool {
-        self.folders
-            .as_ref()
-            .is_none_or(|folders| folders.paths.is_empty())
+        self.folders().next().is_none()
+    }
+
+    fn folders(&self) -> impl Iterator<Item = &GroupFolder> {
+        self.folders.iter().flat_map(|groups| &groups.folders)
     }
 
     /// The files to write `0` to in order to enter.
-    pub(crate) fn doors(&self) -> &[File] {
-        self.folders.as_ref().map_or(&[], |folders| &folders.doors)
+    pub(crate) fn doors(&self) -> Vec<BorrowedFd<'_>> {
+        self.folders().map(|folder| folder.door.as_fd()).collect()
     }
 
     /// Whether the kernel killed a process of this command for lack of memory.
@@ -304,37 +310,33 @@ impl Group {
 
     /// Kills everything inside, if the kernel can do that in one step.
     pub(crate) fn kill(&self) {
-        for folder in self.folders.iter().flat_map(|folders| &folders.paths) {
-            let _ = fs::write(folder.join("cgroup.kill"), "1");
+        for folder in self.folders() {
+            let _ = fs::write(folder.path.join("cgroup.kill"), "1");
         }
     }
-}
 
-impl Group {
     /// Kills everything inside one by one, and returns whether it was empty. A number counts only
     /// while its process is known to be in the group.
     pub(crate) fn kill_each(&self) -> bool {
-        let folders = self.folders.iter().flat_map(|folders| &folders.paths);
-        let inside =
-            |folder: &PathBuf| fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
         let mut is_empty = true;
-        for folder in folders {
-            let first = inside(folder);
+        for folder in self.folders() {
+            let inside =
+                || fs::read_to_string(folder.path.join("cgroup.procs")).unwrap_or_default();
+            let first = inside();
             is_empty &= first.trim().is_empty();
-            let number = |line: &str| Pid::from_raw(line.parse().ok()?);
-            let opened: Vec<_> = first
-                .lines()
-                .filter_map(|line| {
-                    Some((line, pidfd_open(number(line)?, PidfdFlags::empty()).ok()?))
-                })
-                .collect();
+            let open = |line: &str| {
+                let pid = Pid::from_raw(line.parse().ok()?)?;
+                pidfd_open(pid, PidfdFlags::empty()).ok()
+            };
+            let opened: Vec<_> = first.lines().map(|line| (line, open(line))).collect();
             // A process that is still listed now that its pidfd is open is the one that was meant.
-            let second = inside(folder);
-            for (_, process) in opened
-                .iter()
-                .filter(|(line, _)| second.lines().any(|still| still == *line))
-            {
-                let _ = pidfd_send_signal(process, Signal::KILL);
+            let second = inside();
+            for (line, process) in opened {
+                if let Some(process) = process
+                    && second.lines().any(|still| still == line)
+                {
+                    let _ = pidfd_send_signal(process, Signal::KILL);
+                }
             }
         }
         is_empty
@@ -358,7 +360,7 @@ impl Drop for Group {
         let Some(mut folders) = self.folders.take() else {
             return;
         };
-        if folders.paths.is_empty() || !folders.are_empty() {
+        if folders.folders.is_empty() || !folders.are_empty() {
             return;
         }
         folders.usage_before = UsageBefore {
@@ -367,11 +369,7 @@ impl Drop for Group {
         };
         let mut idle = lock(&self.idle);
         idle.push(folders);
-        let surplus = if idle.len() > MOST_IDLE {
-            Some(idle.remove(0))
-        } else {
-            None
-        };
+        let surplus = (idle.len() > MOST_IDLE).then(|| idle.remove(0));
         drop(idle);
         drop(surplus);
     }
@@ -381,10 +379,8 @@ impl GroupFolders {
     /// The same groups with other limits; `None`, and they are removed, if these cannot be set.
     fn bounded(mut self, group_limits: GroupLimits) -> Option<Self> {
         let before = self.group_limits;
-        let mut groups = self.paths.iter().zip(&self.kinds);
-        if group_limits != before
-            && !groups.all(|(folder, kind)| set(folder, *kind, group_limits, Some(before)).is_ok())
-        {
+        let set = |folder: &GroupFolder| set(&folder.path, folder.kind, group_limits, Some(before));
+        if group_limits != before && !self.folders.iter().all(|folder| set(folder).is_ok()) {
             return None;
         }
         self.group_limits = group_limits;
@@ -392,73 +388,72 @@ impl GroupFolders {
     }
 
     fn add(&mut self, parent: &Path, name: &str, kind: GroupKind) -> io::Result<()> {
-        let folder = parent.join(name);
-        fs::create_dir(&folder)?;
+        let path = parent.join(name);
+        fs::create_dir(&path)?;
         // Another harness may have found it before it was claimed.
-        let claimed = claim(&folder).ok_or(io::ErrorKind::ResourceBusy)?;
-        let set = set(&folder, kind, self.group_limits, None);
-        match set.and_then(|()| {
-            OpenOptions::new()
-                .write(true)
-                .open(folder.join(kind.door()))
-        }) {
-            Ok(door) => self.doors.push(door),
-            Err(cause) => {
-                let _ = fs::remove_dir(&folder);
-                return Err(cause);
-            }
-        }
-        self.paths.push(folder);
-        self.kinds.push(kind);
+        let claimed = claim(&path).ok_or(io::ErrorKind::ResourceBusy)?;
+        let open = || OpenOptions::new().write(true).open(path.join(kind.door()));
+        let door = set(&path, kind, self.group_limits, None)
+            .and_then(|()| open())
+            .inspect_err(|_| drop(fs::remove_dir(&path)))?;
+        self.folders.push(GroupFolder {
+            path,
+            kind,
+            door,
+            _claimed: claimed,
+        });
         self.leftover.get_or_insert_with(|| Leftover::of(None));
-        self.claimed.push(claimed);
         Ok(())
     }
 
     fn are_empty(&self) -> bool {
-        self.paths.iter().all(|folder| {
-            fs::read(folder.join("cgroup.procs")).is_ok_and(|processes| processes.is_empty())
-        })
+        let is_empty = |folder: &GroupFolder| {
+            fs::read(folder.path.join("cgroup.procs")).is_ok_and(|processes| processes.is_empty())
+        };
+        self.folders.iter().all(is_empty)
+    }
+
+    /// The numbers after a name in a file of each group.
+    fn numbers(&self, file: &str, name: &str) -> impl Iterator<Item = u64> {
+        let paths = self
+            .folders
+            .iter()
+            .map(move |folder| folder.path.join(file));
+        let texts = paths.filter_map(|path| fs::read_to_string(path).ok());
+        let number = move |text: String| {
+            let mut lines = text.lines();
+            lines.find_map(|line| line.strip_prefix(name)?.parse().ok())
+        };
+        texts.filter_map(number)
     }
 
     fn kills(&self) -> u64 {
-        let files = self.paths.iter().flat_map(|folder| {
-            [
-                folder.join("memory.oom_control"),
-                folder.join("memory.events"),
-            ]
-        });
-        let texts = files.filter_map(|file| fs::read_to_string(file).ok());
-        texts
-            .map(|text| {
-                text.lines()
-                    .filter_map(|line| line.strip_prefix("oom_kill ")?.parse::<u64>().ok())
-                    .sum::<u64>()
-            })
+        let files = ["memory.oom_control", "memory.events"];
+        files
+            .iter()
+            .flat_map(|file| self.numbers(file, "oom_kill "))
             .sum()
     }
 
     fn cpu(&self) -> Option<Duration> {
-        let text = self
-            .paths
-            .iter()
-            .find_map(|folder| fs::read_to_string(folder.join("cpu.stat")).ok())?;
-        let micros = text
-            .lines()
-            .find_map(|line| line.strip_prefix("usage_usec "))?
-            .parse()
-            .ok()?;
-        Some(Duration::from_micros(micros))
+        let mut micros = self.numbers("cpu.stat", "usage_usec ");
+        micros.next().map(Duration::from_micros)
     }
 }
 
 impl Drop for GroupFolders {
     fn drop(&mut self) {
-        self.doors.clear();
-        for folder in self.paths.drain(..) {
+        for GroupFolder {
+            path,
+            door,
+            _claimed,
+            ..
+        } in self.folders.drain(..)
+        {
+            drop(door);
             // A process that ended an instant ago may still be counted.
             for _ in 0..50 {
-                if fs::remove_dir(&folder).is_ok() || !folder.exists() {
+                if fs::remove_dir(&path).is_ok() || !path.exists() {
                     break;
                 }
                 std::thread::sleep(Duration::from_millis(1));

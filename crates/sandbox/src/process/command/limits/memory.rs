@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where a command may have a private folder in memory.
 const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
@@ -22,34 +22,21 @@ pub(crate) fn can_look() -> bool {
 pub(crate) fn exceeds(ancestor: libc::pid_t, most: u64) -> bool {
     let processes = descendants(ancestor);
     let files = unnamed_files(&processes) + private_folders(&processes);
-    // This counts a shared page for each process, and once more as part of a file, but it is quick;
-    // only if that is too much are they measured exactly.
-    let counted: u64 = processes.iter().map(|pid| counted(*pid)).sum();
-    files + counted > most
-        && files
-            + processes
-                .iter()
-                .map(|pid| share(*pid).unwrap_or_else(|| self::counted(*pid)))
-                .sum::<u64>()
-            > most
+    let total = |of: fn(libc::pid_t) -> u64| files + processes.iter().copied().map(of).sum::<u64>();
+    // Counting adds a shared page for each process, and once more as part of a file, but it is
+    // quick; only if that is too much are they measured exactly.
+    total(counted) > most && total(|pid| share(pid).unwrap_or_else(|| counted(pid))) > most
 }
 
 fn descendants(ancestor: libc::pid_t) -> Vec<libc::pid_t> {
     let (mut found, mut next) = (vec![ancestor], 0);
     while let Some(pid) = found.get(next) {
-        let threads = fs::read_dir(format!("/proc/{pid}/task"))
-            .into_iter()
-            .flatten()
-            .flatten();
-        let lists: Vec<String> = threads
-            .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
-            .collect();
-        found.extend(
-            lists
-                .iter()
-                .flat_map(|list| list.split_whitespace())
-                .filter_map(|pid| pid.parse::<libc::pid_t>().ok()),
-        );
+        let threads = fs::read_dir(format!("/proc/{pid}/task"));
+        for thread in threads.into_iter().flatten().flatten() {
+            let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+            let numbers = children.split_whitespace();
+            found.extend(numbers.filter_map(|pid| pid.parse::<libc::pid_t>().ok()));
+        }
         next += 1;
     }
     found
@@ -73,11 +60,7 @@ fn share(pid: libc::pid_t) -> Option<u64> {
         .lines()
     {
         if let Some(part) = line.strip_prefix("Pss:").filter(|_| is_shared) {
-            shared += part
-                .trim()
-                .strip_suffix(" kB")
-                .and_then(|part| part.parse::<u64>().ok())
-                .unwrap_or(0);
+            shared += bytes(part).unwrap_or(0);
         } else if line.as_bytes().first().is_some_and(u8::is_ascii_hexdigit) {
             // Mappings without a file that are shared anyway.
             is_shared = [" /dev/zero", " /SYSV"]
@@ -85,7 +68,7 @@ fn share(pid: libc::pid_t) -> Option<u64> {
                 .any(|name| line.contains(name));
         }
     }
-    Some(anonymous + (shared << 10))
+    Some(anonymous + shared)
 }
 
 /// Folders in memory that only the command has, in bytes.
@@ -110,16 +93,17 @@ fn private_folders(processes: &[libc::pid_t]) -> u64 {
 
 fn sum(pid: libc::pid_t, file: &str, names: &[&str]) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
-    let kilobytes = |name: &&str| {
-        text.lines().find_map(|line| {
-            line.strip_prefix(name)?
-                .trim()
-                .strip_suffix(" kB")?
-                .parse::<u64>()
-                .ok()
-        })
+    let size = |name: &&str| {
+        let mut lines = text.lines();
+        lines.find_map(|line| bytes(line.strip_prefix(name)?))
     };
-    Some(names.iter().filter_map(kilobytes).sum::<u64>() << 10)
+    Some(names.iter().filter_map(size).sum())
+}
+
+/// A size as the kernel writes it, in bytes.
+fn bytes(text: &str) -> Option<u64> {
+    let kilobytes: u64 = text.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kilobytes << 10)
 }
 
 /// Files in memory that only descriptors refer to, in bytes, each counted once.
@@ -130,16 +114,15 @@ fn unnamed_files(processes: &[libc::pid_t]) -> u64 {
             .flatten()
             .flatten()
     });
-    let in_memory = descriptors.filter(|entry| {
-        fs::read_link(entry.path()).is_ok_and(|target| {
-            target
-                .as_os_str()
-                .as_encoded_bytes()
-                .starts_with(b"/memfd:")
-        })
-    });
+    let is_in_memory = |target: PathBuf| {
+        let target = target.into_os_string();
+        target.as_encoded_bytes().starts_with(b"/memfd:")
+    };
+    let in_memory = descriptors
+        .map(|entry| entry.path())
+        .filter(|path| fs::read_link(path).is_ok_and(is_in_memory));
     let mut seen = BTreeSet::new();
-    let facts = in_memory.filter_map(|entry| fs::metadata(entry.path()).ok());
+    let facts = in_memory.filter_map(|path| fs::metadata(path).ok());
     facts
         .filter(|facts| seen.insert((facts.dev(), facts.ino())))
         .map(|facts| facts.blocks() * 512)

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_come_are_counted_without_reading_everything_again() {
+    fn new_threads_are_counted_without_a_full_scan() {
         let counter = ProcessCounter::default();
         assert_eq!(counter.estimate(uid(), u64::MAX), None);
         const MORE: usize = 40;
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_counted_again() {
+    fn an_unreliable_estimate_counts_again() {
         let check = |then: (u64, u64), now: (u64, u64), most: u64, expected: Option<u64>| {
             let counts = |(all, newest)| KernelCounts { all, newest };
             let started = started_since(counts(then), counts(now), most)
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_words_are_read_and_others_are_not() {
+    fn loadavg_is_parsed_and_other_text_is_not() {
         assert_eq!(
             KernelCounts::read("3.14 3.68 3.35 8/155 25590\n"),
             Some(KernelCounts {

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn of_longer_output_the_start_and_the_end_are_kept_and_all_of_it_is_spilled() {
+    fn longer_output_keeps_its_start_and_end_and_is_spilled() {
         let all: Vec<u8> = (0..100_u8).map(|n| b'a' + n % 26).collect();
         for size in [1, 3, 7, 50, 100] {
             let mut capture = Capture::new(10);

@@ -24,16 +24,17 @@ const MOST_WATCHED: usize = 8000;
 /// Events read after a command has ended; if there are more, everything is scanned instead.
 const MOST_LAST: usize = 100_000;
 const SPACE: usize = 8 << 10;
-static IDLE: Mutex<VecDeque<(PathBuf, OwnedFd)>> = Mutex::new(VecDeque::new());
+static IDLE: Mutex<VecDeque<(PathBuf, File)>> = Mutex::new(VecDeque::new());
 
 /// A descriptor for a command in this place, without events yet.
-pub(super) fn take(place: &Path) -> Option<OwnedFd> {
+pub(super) fn take(place: &Path) -> Option<File> {
     let mut idle = lock(&IDLE);
     let at = idle.iter().position(|(of, _)| of == place);
     let kept = at.and_then(|at| idle.remove(at)).map(|(_, events)| events);
     drop(idle);
     let Some(kept) = kept else {
-        return inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
+        let new = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
+        return new.map(File::from).ok();
     };
     let mut space = [MaybeUninit::uninit(); SPACE];
     while matches!(rustix::io::read(&kept, &mut space), Ok((told, _)) if !told.is_empty()) {}
@@ -41,16 +42,14 @@ pub(super) fn take(place: &Path) -> Option<OwnedFd> {
 }
 
 /// Keeps a descriptor for the next command in this place.
-fn put(place: &Path, events: OwnedFd, folders: usize) {
+fn put(place: &Path, events: File, folders: usize) {
     let mut surplus = Some(events);
     if folders <= MOST_KEPT {
         let mut idle = lock(&IDLE);
         idle.extend(surplus.take().map(|events| (place.to_path_buf(), events)));
-        surplus = if idle.len() > MOST_IDLE {
-            idle.pop_front().map(|(_, events)| events)
-        } else {
-            None
-        };
+        if idle.len() > MOST_IDLE {
+            surplus = idle.pop_front().map(|(_, events)| events);
+        }
     }
     if let Some(surplus) = surplus {
         let _ = std::thread::Builder::new()
@@ -67,16 +66,14 @@ impl ProtectedFiles {
             .union(WatchFlags::MOVED_FROM)
             .union(WatchFlags::MOVED_TO)
             .union(WatchFlags::ONLYDIR);
-        let added = match (events, &self.events) {
-            (None, None) => return,
-            _ if self.folders.len() >= MOST_WATCHED => Err(rustix::io::Errno::NOSPC),
-            (Some(events), _) => inotify::add_watch(events, own(folder), WANTED),
-            (None, Some(events)) => inotify::add_watch(events, own(folder), WANTED),
+        let Some(events) = events.or(self.events.as_ref()) else {
+            return;
         };
-        match added {
-            Ok(number) => drop(self.folders.insert(number, node.clone())),
-            // What cannot be watched is scanned in the end.
-            Err(_) => drop(self.closed.insert(node.clone())),
+        let has_room = self.folders.len() < MOST_WATCHED;
+        match has_room.then(|| inotify::add_watch(events, own(folder), WANTED)) {
+            Some(Ok(number)) => drop(self.folders.insert(number, node.clone())),
+            // Folders that cannot be watched are scanned in the end.
+            _ => drop(self.closed.insert(node.clone())),
         }
     }
 
@@ -139,7 +136,6 @@ impl ProtectedFiles {
         let Some(events) = self.events.take() else {
             return false;
         };
-        let events = File::from(events);
         let mut is_all = self.read_events(&events, MOST_LAST);
         // Reading folders may produce more events.
         while is_all && !self.unread.is_empty() {
@@ -151,7 +147,7 @@ impl ProtectedFiles {
         }
         self.unread.clear();
         if let Some(root) = self.roots.first() {
-            put(&root.path, events.into(), self.folders.len());
+            put(&root.path, events, self.folders.len());
         }
         is_all && !std::mem::take(&mut self.must_rescan)
     }

@@ -18,7 +18,7 @@ pub(super) fn obeyed(git: &Path) -> Vec<PathBuf> {
     while let Some(file) = files.get(next).filter(|_| next < MOST_FILES).cloned() {
         next += 1;
         let mut text = Vec::new();
-        // Git does not obey what cannot be read here, or it belongs to another user.
+        // If the harness cannot read a file, Git does not obey it, or another user owns it.
         let _ = File::open(&file).and_then(|open| open.take(MOST_BYTES).read_to_end(&mut text));
         for (key, value) in settings(&String::from_utf8_lossy(&text)) {
             match (key, file.parent(), git.parent()) {

@@ -15,8 +15,8 @@ pub(in super::super) struct ProtectionGuard {
     pub(in super::super) protected: ProtectedFiles,
     pub(in super::super) resources: CommandResources,
     /// Becomes readable when no process of the command is left.
-    ended: OwnedFd,
-    pool: Weak<ContainerPool>,
+    pub(in super::super) ended: OwnedFd,
+    pub(in super::super) pool: Weak<ContainerPool>,
 }
 
 /// What a command uses.
@@ -24,22 +24,6 @@ pub(in super::super) struct ProtectionGuard {
 pub(in super::super) struct CommandResources {
     pub(in super::super) group: Group,
     pub(in super::super) scratch: Option<Scratch>,
-}
-
-impl ProtectionGuard {
-    pub(in super::super) fn new(
-        protected: ProtectedFiles,
-        resources: CommandResources,
-        ended: OwnedFd,
-        pool: Weak<ContainerPool>,
-    ) -> Self {
-        Self {
-            protected,
-            resources,
-            ended,
-            pool,
-        }
-    }
 }
 
 impl Drop for ProtectionGuard {

@@ -1,11 +1,11 @@
 //! Protected files, as a contained command meets them.
 //!
-//! Existing ones are mounted read-only over themselves. Missing ones cannot be mounted over without
-//! leaving something in the workspace that other programs would stumble upon; and a mount is gone
-//! when a process outside replaces the file under it. So every folder that a command may write is
-//! watched from before it is read ([`scan`]), and a command that creates a protected file, or runs
-//! while one is replaced, is ended at once. When none of its processes is left, new files are set
-//! aside and replaced ones are put back ([`restore`]).
+//! The helper mounts existing ones read-only over themselves. It cannot mount over missing ones
+//! without leaving files in the workspace that confuse other programs; and a mount is gone when a
+//! process outside replaces the file under it. So the harness watches every folder that a command
+//! may write, from before it reads the folder ([`scan`]), and kills a command that creates a
+//! protected file, or runs while one is replaced. When none of its processes is left, the harness
+//! sets new files aside and puts replaced ones back ([`restore`]).
 //!
 //! Names are resolved from a descriptor of the place they are in ([`writable_root`],
 //! [`path_node`]): places can be moved, and paths have a maximal length.
@@ -28,7 +28,6 @@ use protected_file::ProtectedFile;
 pub(super) use restore::UndoReport;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use writable_root::{ScanDepth, WritableRoot};
@@ -78,7 +77,7 @@ pub(super) struct ProtectedFiles {
     /// Folders that contain a protected link.
     pub(super) ways: Vec<PathBuf>,
     /// Receives changes, and the folder of each watch.
-    events: Option<OwnedFd>,
+    events: Option<File>,
     folders: HashMap<i32, PathNode>,
     /// Folders that could not be scanned.
     closed: BTreeSet<PathNode>,
@@ -130,7 +129,7 @@ impl ProtectedFiles {
     }
 
     fn add_root(&mut self, path: &Path, project: &Path) {
-        // What is inside another such place is scanned there.
+        // The scan of a place covers the places inside it.
         if self
             .roots
             .iter()
@@ -160,12 +159,12 @@ impl ProtectedFiles {
     /// The descriptor that becomes readable on a change. `None` if there is nothing to watch, or no
     /// descriptor to watch with: users have few of them.
     pub(super) fn events(&mut self) -> Option<File> {
-        self.events.take().map(File::from)
+        self.events.take()
     }
 
     /// Takes the descriptor back.
     pub(super) fn keep(&mut self, events: File) {
-        self.events = Some(events.into());
+        self.events = Some(events);
     }
 
     /// Handles events.
@@ -215,16 +214,9 @@ impl ProtectedFiles {
 
     /// A path as a node below a place; `None` if it is in none.
     fn node_of(&self, path: &Path) -> Option<PathNode> {
-        let root = self
-            .roots
-            .iter()
-            .find(|root| path.starts_with(&root.path))?;
-        let below = path.strip_prefix(&root.path).ok()?;
-        Some(
-            below
-                .iter()
-                .fold(root.node.clone(), |at, name| at.child(name)),
-        )
+        let mut roots = self.roots.iter();
+        let root = roots.find(|root| path.starts_with(&root.path))?;
+        Some(root.node.below(path.strip_prefix(&root.path).ok()?))
     }
 
     /// The place of a node.

@@ -73,6 +73,11 @@ impl PathNode {
         }))
     }
 
+    /// The node at a relative path below this folder.
+    pub(super) fn below(&self, path: &Path) -> Self {
+        path.iter().fold(self.clone(), |at, name| at.child(name))
+    }
+
     /// The index of its place.
     pub(super) fn root(&self) -> usize {
         self.0.root

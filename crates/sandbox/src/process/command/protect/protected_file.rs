@@ -71,7 +71,7 @@ pub(super) enum KeepOpen {
 }
 
 impl ProtectedFile {
-    /// The protected file at a node; `None` if there is none.
+    /// The protected file at a node; `None` if the node does not exist.
     pub(super) fn at(roots: &[WritableRoot], node: PathNode, hold: KeepOpen) -> Option<Self> {
         let root = roots.get(node.root())?;
         let path = node.path(&root.path);
@@ -84,45 +84,18 @@ impl ProtectedFile {
         let (folder, name) = folder.as_ref().map_or((CWD, path.as_os_str()), |folder| {
             (folder.as_fd(), node.name())
         });
-        if hold == KeepOpen::No {
-            let was = Arc::new(Original::at(folder, name, None)?);
-            return Some(Self {
-                node,
-                path,
-                was,
-                was_replaced: false,
-            });
-        }
-        let facts = statat(folder, c".", AtFlags::empty()).ok()?;
-        let id = ((facts.st_dev, facts.st_ino), name.to_owned());
-        let mut running = lock(&RUNNING);
-        let running = running.get_or_insert_default();
-        if let Some(was) = running.get(&id).and_then(Weak::upgrade) {
-            let mut existing = Self {
-                node,
-                path,
-                was,
-                was_replaced: false,
-            };
-            existing.was_replaced = existing.now(roots) == Current::Other;
-            return Some(existing);
-        }
-        let held = openat(
-            folder,
-            name,
-            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
-            Mode::empty(),
-        )
-        .ok();
-        let was = Arc::new(Original::at(folder, name, held)?);
-        running.retain(|_, was| was.strong_count() > 0);
-        running.insert(id, Arc::downgrade(&was));
-        Some(Self {
+        let (was, is_known) = match hold {
+            KeepOpen::Yes => Original::running(folder, name)?,
+            KeepOpen::No => (Arc::new(Original::at(folder, name, None)?), false),
+        };
+        let mut existing = Self {
             node,
             path,
             was,
             was_replaced: false,
-        })
+        };
+        existing.was_replaced = is_known && existing.now(roots) == Current::Other;
+        Some(existing)
     }
 
     pub(super) fn now(&self, roots: &[WritableRoot]) -> Current {
@@ -132,17 +105,10 @@ impl ProtectedFile {
             }),
             _ => statat(CWD, &self.path, AtFlags::SYMLINK_NOFOLLOW).map_err(io::Error::from),
         };
-        match facts {
+        match facts.map_err(|cause| Errno::from_io_error(&cause)) {
             Ok(facts) if (facts.st_dev, facts.st_ino) == self.was.number => Current::Same,
-            Err(cause)
-                if matches!(
-                    Errno::from_io_error(&cause),
-                    Some(Errno::NOENT | Errno::NOTDIR)
-                ) =>
-            {
-                Current::Gone
-            }
-            // Whoever closed the folder above it may also have replaced it.
+            Err(Some(Errno::NOENT | Errno::NOTDIR)) => Current::Gone,
+            // A process that closed the folder above it may also have replaced it.
             _ => Current::Other,
         }
     }
@@ -161,6 +127,24 @@ impl ProtectedFile {
 }
 
 impl Original {
+    /// The file at a name, kept open. If a running command already knows an original there, returns
+    /// that one, and `true`.
+    fn running(folder: BorrowedFd<'_>, name: &OsStr) -> Option<(Arc<Self>, bool)> {
+        let facts = statat(folder, c".", AtFlags::empty()).ok()?;
+        let id = ((facts.st_dev, facts.st_ino), name.to_owned());
+        let mut running = lock(&RUNNING);
+        let running = running.get_or_insert_default();
+        if let Some(was) = running.get(&id).and_then(Weak::upgrade) {
+            return Some((was, true));
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held = openat(folder, name, flags, Mode::empty()).ok();
+        let was = Arc::new(Self::at(folder, name, held)?);
+        running.retain(|_, was| was.strong_count() > 0);
+        running.insert(id, Arc::downgrade(&was));
+        Some((was, false))
+    }
+
     fn at(folder: BorrowedFd<'_>, name: &OsStr, held: Option<OwnedFd>) -> Option<Self> {
         let facts = match &held {
             Some(held) => fstat(held),
@@ -190,15 +174,8 @@ fn text(folder: BorrowedFd<'_>, name: &OsStr, facts: &Stat) -> Option<Vec<u8>> {
     if u64::try_from(facts.st_size).ok()? > MOST_KEPT {
         return None;
     }
-    let file = File::from(
-        openat(
-            folder,
-            name,
-            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC,
-            Mode::empty(),
-        )
-        .ok()?,
-    );
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(openat(folder, name, flags, Mode::empty()).ok()?);
     let opened = fstat(&file).ok()?;
     let mut text = Vec::with_capacity(usize::try_from(facts.st_size).ok()? + 1);
     file.take(MOST_KEPT + 1).read_to_end(&mut text).ok()?;

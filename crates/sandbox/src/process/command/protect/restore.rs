@@ -126,13 +126,15 @@ impl ProtectedFiles {
             folder => folder?,
         };
         let _opened = unlock(&folder)?;
-        match set_aside_in(&folder, node.name()) {
-            Err(cause) if is_gone(&cause) => Ok(None),
-            aside => aside.map(Some),
+        let aside = fresh_name(node.name())?;
+        let flags = RenameFlags::NOREPLACE;
+        match renameat_with(&folder, node.name(), &folder, &aside, flags) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+            renamed => Ok(renamed.map(|()| Some(aside))?),
         }
     }
 
-    /// Puts back the original, and says how; `None` if what is there now is the same.
+    /// Puts back the original, and says how; `None` if the replacement is the same.
     fn put_back(&self, existing: &ProtectedFile) -> io::Result<Option<String>> {
         let (folder, name) = (self.folder_of(&existing.node)?, existing.node.name());
         let _opened = unlock(&folder)?;
@@ -147,7 +149,7 @@ impl ProtectedFiles {
         match put {
             Ok(true) => Ok(Some(format!("it was put back; {}", is_now(new)))),
             Ok(false) => Ok(Some("it was put back; nothing was in its place".to_owned())),
-            // The command could have written what is there, so it must not stay.
+            // The command could have written the replacement, so it must not stay.
             Err(cause) => {
                 let aside = self
                     .set_aside(&existing.node)?
@@ -177,37 +179,24 @@ impl ProtectedFiles {
         let lost = || io::Error::other("the original is gone");
         let held = existing.was.held.as_ref().ok_or_else(lost)?;
         let path_now = |file: &OwnedFd| {
-            Ok::<_, Errno>(PathBuf::from(OsString::from_vec(
-                readlinkat(CWD, own(file), Vec::new())?.into_bytes(),
-            )))
+            let path = readlinkat(CWD, own(file), Vec::new())?;
+            Ok::<_, Errno>(PathBuf::from(OsString::from_vec(path.into_bytes())))
         };
         // Where it is now, below where the place is now.
-        let (path, place) = (
-            path_now(held)?,
-            path_now(&self.root_of(&existing.node).folder)?,
-        );
-        let below = path.strip_prefix(&place).map_err(|_| lost())?;
-        let node = below
-            .iter()
-            .fold(self.root_of(&existing.node).node.clone(), |at, name| {
-                at.child(name)
-            });
+        let root = self.root_of(&existing.node);
+        let (path, place) = (path_now(held)?, path_now(&root.folder)?);
+        let node = root
+            .node
+            .below(path.strip_prefix(&place).map_err(|_| lost())?);
         let (from, old) = (self.folder_of(&node).map_err(|_| lost())?, node.name());
         let _opened = unlock(&from)?;
-        let facts = (
-            statat(&from, old, AtFlags::SYMLINK_NOFOLLOW)?,
-            rustix::fs::fstat(held)?,
-        );
-        if (facts.0.st_dev, facts.0.st_ino) != (facts.1.st_dev, facts.1.st_ino) {
+        let there = statat(&from, old, AtFlags::SYMLINK_NOFOLLOW)?;
+        let original = rustix::fs::fstat(held)?;
+        if (there.st_dev, there.st_ino) != (original.st_dev, original.st_ino) {
             return Err(lost());
         }
-        Ok(renameat_with(
-            &from,
-            old,
-            folder,
-            new,
-            RenameFlags::NOREPLACE,
-        )?)
+        let flags = RenameFlags::NOREPLACE;
+        Ok(renameat_with(&from, old, folder, new, flags)?)
     }
 
     /// The folder of a node.
@@ -223,17 +212,11 @@ impl ProtectedFiles {
 const MOST_CLOSED: usize = 10_000;
 
 /// Whether nothing has the name any more: it is gone, or a folder above it is.
-fn is_gone(cause: &io::Error) -> bool {
+pub(super) fn is_gone(cause: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(cause),
         Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
     )
-}
-
-fn set_aside_in(folder: &OwnedFd, name: &OsStr) -> io::Result<String> {
-    let aside = fresh_name(name)?;
-    renameat_with(folder, name, folder, &aside, RenameFlags::NOREPLACE)?;
-    Ok(aside)
 }
 
 /// A name that is not protected and that no process could have taken before.

@@ -3,6 +3,7 @@
 use super::git;
 use super::path_node::PathNode;
 use super::protected_file::{KeepOpen, OriginalKind, ProtectedFile};
+use super::restore::is_gone;
 use super::writable_root::{OpenParent, ScanDepth, UnlockedFolder};
 use super::{ProtectedFiles, Watching};
 use crate::file::{GIT_FOLDER, git_names, is_protected_name, protected_paths, protected_rests};
@@ -141,11 +142,9 @@ impl ProtectedFiles {
                 return;
             }
             left -= found.count;
-            let near = if below.is_empty() {
-                None
-            } else {
-                OpenParent::keep(opened)
-            };
+            let near = (!below.is_empty())
+                .then(|| OpenParent::keep(opened))
+                .flatten();
             waiting.extend(below.into_iter().map(|node| (node, near.clone())));
         }
     }
@@ -158,15 +157,10 @@ impl ProtectedFiles {
     ) -> Option<UnlockedFolder<OwnedFd>> {
         let folder = match self.root_of(node).read(node, near.map(OpenParent::folder)) {
             Ok(folder) => folder,
-            Err(cause) => {
-                let is_gone = matches!(
-                    Errno::from_io_error(&cause),
-                    Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
-                );
-                // What cannot be opened now may be in the end.
-                if !is_gone {
-                    self.closed.insert(node.clone());
-                }
+            Err(cause) if is_gone(&cause) => return None,
+            // A folder that cannot be opened now is tried again in the end.
+            Err(_) => {
+                self.closed.insert(node.clone());
                 return None;
             }
         };
@@ -200,7 +194,7 @@ impl ProtectedFiles {
         let is_worktree = when != ScanPhase::First
             && above(1) == Some(OsStr::new("worktrees"))
             && above(2) == Some(OsStr::new(GIT_FOLDER));
-        // What is protected entirely cannot change.
+        // A folder that is protected entirely cannot change.
         let is_closed = own != GIT_FOLDER && node.is_protected();
         is_near && !is_skipped && !is_worktree && !is_closed
     }
@@ -306,20 +300,19 @@ impl ProtectedFiles {
         if !governs && !is_stem && !is_part {
             return;
         }
-        let opened = if folder.is_none() {
-            Some(self.root_of(node).find(above))
-        } else {
-            None
-        };
-        let folder = match &opened {
-            None => folder.ok_or(Errno::NOENT),
-            Some(Ok(folder)) => Ok(folder),
-            Some(Err(cause)) => Err(Errno::from_io_error(cause).unwrap_or(Errno::IO)),
+        let opened;
+        let folder = match folder {
+            Some(folder) => Ok(folder),
+            None => {
+                opened = self.root_of(node).find(above);
+                let failed = |cause| Errno::from_io_error(cause).unwrap_or(Errno::IO);
+                opened.as_ref().map_err(failed)
+            }
         };
         let facts = |name: &OsStr| {
             folder.and_then(|folder| statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))
         };
-        let is_link = |facts: Stat| FileType::from_raw_mode(facts.st_mode) == FileType::Symlink;
+        let is_link = |facts: Stat| kind_of(facts) == FileType::Symlink;
         let is_intruder = governs && is_there(&facts(node.name()))
             || is_stem && facts(node.name()).is_ok_and(is_link);
         let parts = GIT_PARTS
@@ -373,9 +366,7 @@ impl ProtectedFiles {
             }
             let kind = match entry.file_type() {
                 FileType::Unknown => statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |facts| {
-                        FileType::from_raw_mode(facts.st_mode)
-                    }),
+                    .map_or(FileType::Unknown, kind_of),
                 kind => kind,
             };
             if let Some(part) = GIT_PARTS.iter().position(|part| part.as_bytes() == name) {
@@ -404,13 +395,17 @@ struct FolderContents {
     count: usize,
 }
 
+fn kind_of(facts: Stat) -> FileType {
+    FileType::from_raw_mode(facts.st_mode)
+}
+
 fn is_of_git(parts: u32) -> bool {
     let has = |wanted: u32| parts & wanted == wanted;
     has(0b0111) || has(0b1001)
 }
 
 fn is_there(facts: &Result<Stat, Errno>) -> bool {
-    // Whoever closed the folder may hide something in it; a link in its place leads elsewhere.
+    // A process that closed the folder may hide something in it; a link in its place leads elsewhere.
     !matches!(facts, Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
 }
 

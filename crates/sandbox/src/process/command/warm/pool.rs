@@ -41,7 +41,7 @@ pub(crate) struct Container {
     pub(crate) group: Group,
     /// Its scratch folder, if it has no private folder in memory.
     pub(crate) scratch: Option<Scratch>,
-    /// What is weaker in it than it should be.
+    /// What it could not enforce.
     pub(crate) weaker: Vec<String>,
 }
 
@@ -171,11 +171,7 @@ impl ContainerPool {
             return;
         }
         state.containers.push(idle);
-        let surplus = if state.containers.len() > MOST {
-            Some(state.containers.remove(0))
-        } else {
-            None
-        };
+        let surplus = (state.containers.len() > MOST).then(|| state.containers.remove(0));
         drop(state);
         drop(surplus);
     }
@@ -217,10 +213,7 @@ impl ContainerPool {
 /// Whether mounts have changed since the last call.
 fn mounts_changed(mounts: &File) -> bool {
     let mut asked = [PollFd::new(mounts, PollFlags::PRI | PollFlags::ERR)];
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let at_once = Timespec::default();
     // If polling fails, they may have changed.
     poll(&mut asked, Some(&at_once)).is_err()
         || asked[0]

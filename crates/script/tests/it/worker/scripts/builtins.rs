@@ -118,7 +118,7 @@ fn a_built_in_crosses_to_the_harness_and_back() {
 }
 
 #[test]
-fn what_is_not_linked_cannot_be_called() {
+fn unlinked_builtins_cannot_be_called() {
     let mut worker = Worker::start();
     worker.load(
         1,
@@ -143,7 +143,7 @@ fn what_is_not_linked_cannot_be_called() {
 }
 
 #[test]
-fn nothing_leaves_the_worker_while_a_script_is_loaded() {
+fn no_call_leaves_the_worker_while_a_script_loads() {
     let mut worker = Worker::start();
     let linked = [index("fs.read"), index("log")];
     for call in ["fs.read('a')", "log('x')", "print('x')"] {
@@ -177,7 +177,7 @@ fn nothing_leaves_the_worker_while_a_script_is_loaded() {
 }
 
 #[test]
-fn notes_do_not_wait() {
+fn notes_do_not_wait_for_an_answer() {
     let mut worker = Worker::start();
     let (log, warn, print) = (index("log"), index("log.warn"), index("print"));
     worker.load(
@@ -220,7 +220,7 @@ fn notes_do_not_wait() {
 }
 
 #[test]
-fn namespaces_have_attributes_and_may_be_called() {
+fn namespaces_have_attributes_and_can_be_callable() {
     assert_eq!(expression("text.answer"), json!(42.0));
     assert_eq!(expression("dir(fs)"), json!(["read", "write"]));
     assert_eq!(

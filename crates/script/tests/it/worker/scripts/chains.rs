@@ -1,4 +1,4 @@
-//! Hooks in a row.
+//! Chains of hooks.
 
 use super::super::supervisor::Worker;
 use serde_json::json;
@@ -132,7 +132,7 @@ fn a_condition_that_raises_counts_as_matching() {
 }
 
 #[test]
-fn hooks_cannot_change_what_others_see() {
+fn hooks_cannot_change_what_other_hooks_see() {
     let mut worker = Worker::start();
     let changes = hook(
         &mut worker,

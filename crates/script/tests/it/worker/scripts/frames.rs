@@ -6,7 +6,7 @@ use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Outcome, Request, Response, push_frame};
 
 #[test]
-fn several_frames_at_once_are_all_served() {
+fn several_frames_in_one_write_are_all_served() {
     use std::io::Write;
     let mut worker = Worker::start();
     let load = Request::Load {
@@ -40,7 +40,7 @@ fn several_frames_at_once_are_all_served() {
 }
 
 #[test]
-fn nonsense_ends_the_worker() {
+fn a_malformed_frame_ends_the_worker() {
     for frame in [&[99_u8][..], &[], &[4, 0], &[2, 1]] {
         let mut worker = Worker::start();
         worker.send_bytes(frame);
@@ -49,7 +49,7 @@ fn nonsense_ends_the_worker() {
 }
 
 #[test]
-fn facts_are_found_by_the_given_check() {
+fn facts_come_from_the_given_check() {
     let mut worker = Worker::start();
     worker.send(&Request::Check {
         kind: ScriptKind::Hook,

@@ -1,4 +1,4 @@
-//! What scripts give and how they fail.
+//! What scripts return and how they fail.
 
 mod builtins;
 mod chains;

@@ -1,4 +1,4 @@
-//! What goes in and comes out of a script.
+//! The arguments and results of a script.
 
 use super::super::supervisor::{BUDGET, End, Worker, failure, run};
 use super::expression;
@@ -7,7 +7,7 @@ use tool_harness::facts::ScriptKind;
 use tool_harness::worker::protocol::{Budget, FailureKind, Outcome};
 
 #[test]
-fn a_script_gives_back_exactly_what_it_was_given() {
+fn a_script_returns_exactly_what_it_was_given() {
     let text = r#"{"z":1,"a":[9223372036854775807,9223372036854775808,-123456789012345678901234567890],"é":"日本\u0000\n","f":[1.5,-0.0,1e300],"n":null,"t":[true,false],"e":[{},[]]}"#;
     let args: Value = serde_json::from_str(text).expect("JSON");
     let Ok(Outcome::Value(back)) = run("def run(args):\n  return args\n", args.clone()) else {
@@ -42,7 +42,7 @@ fn values_become_json() {
 }
 
 #[test]
-fn what_is_not_json_is_refused_with_its_place() {
+fn values_that_are_not_json_are_refused_with_their_place() {
     for (script, expected) in [
         (
             "{'a': [1, {2: 3}]}",
@@ -164,7 +164,7 @@ fn errors_carry_line_and_column() {
 }
 
 #[test]
-fn result_and_error_mean_something_only_when_returned() {
+fn result_and_error_take_effect_only_when_returned() {
     let outcome = |expression: &str| {
         run(
             &format!("def run(args):\n  return {expression}\n"),

@@ -300,12 +300,7 @@ fn tree(stretches: &[Stretch]) -> Vec<Instruction> {
     let mut whole = match u8::try_from(length) {
         Ok(near) => vec![test(AT_LEAST, split, near, 0)],
         Err(_) => {
-            let skip = Instruction {
-                code: JUMP,
-                yes: 0,
-                no: 0,
-                value: u32::try_from(length).unwrap_or(u32::MAX),
-            };
+            let skip = plain(JUMP, u32::try_from(length).unwrap_or(u32::MAX));
             vec![test(AT_LEAST, split, 0, 1), skip]
         }
     };
@@ -337,12 +332,7 @@ fn pairs() -> Vec<Instruction> {
     const KINDS: u32 = 0xf;
     vec![
         load(argument(1)),
-        Instruction {
-            code: KEEP_BITS,
-            yes: 0,
-            no: 0,
-            value: KINDS,
-        },
+        plain(KEEP_BITS, KINDS),
         test(EQUAL, libc::SOCK_STREAM.cast_unsigned(), 1, 0),
         test(EQUAL, libc::SOCK_SEQPACKET.cast_unsigned(), 0, 1),
         give(ALLOW),
@@ -373,12 +363,15 @@ fn refuse(error: i32) -> Vec<Instruction> {
 }
 
 const fn load(offset: u32) -> Instruction {
-    Instruction {
-        code: LOAD,
-        yes: 0,
-        no: 0,
-        value: offset,
-    }
+    plain(LOAD, offset)
+}
+
+const fn give(value: u32) -> Instruction {
+    plain(RETURN, value)
+}
+
+const fn plain(code: u16, value: u32) -> Instruction {
+    test(code, value, 0, 0)
 }
 
 const fn test(code: u16, value: u32, yes: u8, no: u8) -> Instruction {
@@ -390,26 +383,10 @@ const fn test(code: u16, value: u32, yes: u8, no: u8) -> Instruction {
     }
 }
 
-const fn give(value: u32) -> Instruction {
-    Instruction {
-        code: RETURN,
-        yes: 0,
-        no: 0,
-        value,
-    }
-}
-
 fn bytes(instruction: &Instruction) -> [u8; 8] {
-    let Instruction {
-        code,
-        yes,
-        no,
-        value,
-    } = instruction;
-    let (code, value) = (code.to_ne_bytes(), value.to_ne_bytes());
-    [
-        code[0], code[1], *yes, *no, value[0], value[1], value[2], value[3],
-    ]
+    let [a, b] = instruction.code.to_ne_bytes();
+    let [c, d, e, f] = instruction.value.to_ne_bytes();
+    [a, b, instruction.yes, instruction.no, c, d, e, f]
 }
 
 #[cfg(test)]
@@ -637,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn another_architecture_is_the_end_and_another_numbering_is_unknown() {
+    fn another_architecture_is_killed_and_another_numbering_is_refused() {
         let program = program(Sockets::None, MemoryFiles::Allowed);
         assert_eq!(judge(&program, 0x4000_0003, 1, [0; 4]), KILL);
         if cfg!(target_arch = "x86_64") {

@@ -22,17 +22,12 @@ const CHANGE: &[libc::c_long] = &[
 ];
 
 pub(super) fn others(sockets: Sockets) -> Vec<(u32, Vec<Instruction>)> {
-    const ALL_OF_A_USER: [u32; 2] = [libc::PRIO_USER, 3];
+    const IOPRIO_USER: u32 = 3;
+    let (cpu, io) = (libc::PRIO_USER, IOPRIO_USER);
     let mut leaves = vec![
         (number(libc::SYS_prlimit64), limits(sockets)),
-        (
-            number(libc::SYS_setpriority),
-            priority(sockets, ALL_OF_A_USER[0]),
-        ),
-        (
-            number(libc::SYS_ioprio_set),
-            priority(sockets, ALL_OF_A_USER[1]),
-        ),
+        (number(libc::SYS_setpriority), priority(sockets, cpu)),
+        (number(libc::SYS_ioprio_set), priority(sockets, io)),
         // What it sets is in memory, where a filter cannot look: among others, time slices so short
         // that they always come first.
         (number(libc::SYS_sched_setattr), refuse(libc::ENOSYS)),

@@ -1,7 +1,15 @@
 //! State that running calls share: places, keys, stored results, threads.
 
-use super::execute::{IdempotencyCache, Keys};
+mod hold;
+mod keys;
+mod results;
+
+pub(super) use hold::Hold;
+pub(super) use results::lost;
+
 use crate::slots::Slots;
+use keys::Keys;
+use results::IdempotencyCache;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use tokio::sync::Semaphore;
