@@ -257,6 +257,37 @@ fn a_home_missing_from_passwd_is_hidden_except_for_the_workspace_in_it() {
 }
 
 #[test]
+fn files_that_come_and_go_beside_a_hidden_place_disturb_no_command() {
+    in_every_tier(|world| {
+        fs::create_dir_all(world.ws("busy/secret")).expect("a folder");
+        fs::write(world.ws("busy/secret/canary"), SECRET).expect("a canary");
+        fs::write(world.ws("busy/plain"), "plain").expect("a file");
+        let mut plan = world.plan.clone();
+        plan.files.hidden = vec![world.ws("busy/secret")];
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let file = world.ws("busy/passing");
+                while !is_over.load(Ordering::Relaxed) {
+                    fs::write(&file, "x").expect("a file");
+                    fs::remove_file(&file).expect("removed");
+                }
+            });
+            let ends: Vec<_> = (0..25)
+                .map(|_| {
+                    let line = ["-c", "cat busy/plain busy/secret/canary"];
+                    world.run_with(&plan, Command::new("/bin/bash", line))
+                })
+                .collect();
+            is_over.store(true, Ordering::Relaxed);
+            for end in ends {
+                assert_eq!(end.expect("the command starts").stdout.text, "plain");
+            }
+        });
+    });
+}
+
+#[test]
 fn the_folders_on_the_way_of_a_protected_link_cannot_be_moved() {
     in_tier(Tier::A, |world| {
         fs::create_dir_all(world.ws("conf/deep/claude")).expect("a folder");

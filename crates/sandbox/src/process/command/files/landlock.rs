@@ -112,11 +112,14 @@ pub(crate) fn make(
         } else {
             block.words(&[flags, 0, NO_LINKS])
         };
+        // What somebody removed since the folder around it was listed needs no rights.
         list.call(libc::SYS_openat2, &[&libc::AT_FDCWD, &path, &how, &24])
+            .may_fail_with(libc::ENOENT)
             .save_in(place);
         let beneath = block.words(&[rights, 0]);
         list.poke(beneath + 8, place);
-        list.call(libc::SYS_landlock_add_rule, &[&set, &1, &beneath]);
+        list.call(libc::SYS_landlock_add_rule, &[&set, &1, &beneath])
+            .may_fail_with(libc::EBADF);
         list.close(place);
     }
 }
