@@ -11,11 +11,12 @@ pub(crate) fn result(result: &ToolResult) -> String {
     let text = result.text();
     match &result.value {
         Some(value) if says_the_same(&text, value) => parts.push(value_for_people(value)),
+        // A hook that changes the text alone leaves no value.
+        None | Some(Value::Null) => parts.push(plain(&text).into_owned()),
         Some(value) => {
             parts.push(plain(&text).into_owned());
             parts.push(value_for_people(value));
         }
-        None => parts.push(plain(&text).into_owned()),
     }
     for reference in &result.refs {
         let line = format!("ref {}", plain(&reference.to_string()));

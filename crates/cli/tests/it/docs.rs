@@ -27,11 +27,12 @@ fn documents() -> Vec<PathBuf> {
     ]
     .map(PathBuf::from)
     .to_vec();
-    for folder in ["docs/guide", "docs/decisions"] {
+    for folder in ["docs", "docs/guide", "docs/recipes", "docs/decisions"] {
         let entries = fs::read_dir(root().join(folder))
             .expect("a folder of documents")
             .flatten();
-        found.extend(entries.map(|entry| Path::new(folder).join(entry.file_name())));
+        let documents = entries.map(|entry| Path::new(folder).join(entry.file_name()));
+        found.extend(documents.filter(|path| path.extension().is_some_and(|kind| kind == "md")));
     }
     found.sort();
     found
@@ -240,7 +241,7 @@ fn played(document: &Path) -> Shown {
 #[test]
 fn the_readme_and_the_guides_show_what_really_happens() {
     let mut documents = documents();
-    documents.retain(|document| *document == *"README.md" || document.starts_with("docs/guide"));
+    documents.retain(|document| *document == *"README.md" || document.starts_with("docs"));
     let shown: Vec<Shown> = std::thread::scope(|scope| {
         let playing: Vec<_> = documents
             .iter()

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod blobs;
+mod book;
 mod builtins;
 mod cases;
 mod chain;

@@ -40,6 +40,7 @@ fn every_reference_page_matches_the_code() {
         "reference/surface-compared.md".into(),
         format!("{MADE}{}", crate::compared::page()),
     );
+    pages.insert("SUMMARY.md".into(), crate::book::summary(&pages));
     compare(&pages);
 }
 
