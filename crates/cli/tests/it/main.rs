@@ -28,6 +28,7 @@ mod mcp_clients;
 mod near;
 mod outside;
 mod policy;
+mod portable;
 mod reference;
 mod refusals;
 mod secrets;

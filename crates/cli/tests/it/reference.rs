@@ -40,6 +40,10 @@ fn every_reference_page_matches_the_code() {
         "reference/surface-compared.md".into(),
         format!("{MADE}{}", crate::compared::page()),
     );
+    pages.insert(
+        "reference/portability.md".into(),
+        format!("{MADE}{}", crate::portable::page()),
+    );
     pages.insert("SUMMARY.md".into(), crate::book::summary(&pages));
     compare(&pages);
 }
