@@ -85,7 +85,8 @@ fn title(page: &str) -> &str {
 pub(crate) fn summary(made: &BTreeMap<String, String>) -> String {
     let mut pages = pages();
     pages.retain(|page, _| !page.starts_with("reference/") && !page.starts_with("diagnostics/"));
-    let made = made.iter().filter(|(name, _)| name.ends_with(".md"));
+    let is_page = |name: &str| name.ends_with(".md") && !name.starts_with("..");
+    let made = made.iter().filter(|(name, _)| is_page(name));
     pages.extend(made.map(|(name, text)| (name.clone(), text.clone())));
     let mut left: BTreeSet<&str> = pages.keys().map(String::as_str).collect();
     let mut text = String::from(

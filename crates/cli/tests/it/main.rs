@@ -18,6 +18,7 @@ mod exec;
 mod explain;
 mod exports;
 mod faults;
+mod features;
 mod hook;
 mod hooks;
 mod install;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use tool_harness::Code;
 use tool_harness::artifact::shape::{Field, FieldStatus, Shape};
-use tool_harness::artifact::{ArtifactKind, fields_of, json_schema, unsupported_fields};
+use tool_harness::artifact::{ArtifactKind, fields_of, json_schema};
 use tool_harness::builtin::{Body, Builtin, MODULES, Module, Scope, full_name};
 use tool_harness::check::{index, page, rules};
 use tool_harness::event::EventName;
@@ -25,7 +25,12 @@ fn every_reference_page_matches_the_code() {
             schema + "\n",
         );
     }
-    pages.insert("reference/unsupported.md".into(), unsupported_page());
+    pages.insert(
+        "reference/unsupported.md".into(),
+        format!("{MADE}{}", crate::features::unsupported()),
+    );
+    let readme = include_str!("../../../../README.md");
+    pages.insert("../README.md".into(), crate::features::readme(readme));
     pages.insert("reference/builtins.md".into(), builtins_page());
     pages.insert("reference/hook-events.md".into(), hook_events_page());
     pages.insert("reference/events.md".into(), events_page());
@@ -171,16 +176,6 @@ fn inside(shape: &Shape, name: &str, text: &mut String) {
 
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
-}
-
-fn unsupported_page() -> String {
-    let mut text = format!(
-        "{MADE}# Declared and not enforced yet\n\nA restriction that nothing enforces must not be passed over: writing one of these refuses the call as `tool.unsupported`.\n\n"
-    );
-    for field in unsupported_fields() {
-        let _ = writeln!(text, "- `{field}`");
-    }
-    text
 }
 
 fn builtins_page() -> String {
