@@ -154,7 +154,7 @@ impl Worker {
     }
 
     /// Sends frames to a worker while others run, too.
-    pub(crate) async fn send_free(&mut self, frames: &[u8]) -> Result<(), WorkerLoss> {
+    pub(crate) async fn send_among_others(&mut self, frames: &[u8]) -> Result<(), WorkerLoss> {
         if let Some(process) = self.process.as_mut() {
             process.unpin();
         }
@@ -163,7 +163,7 @@ impl Worker {
 
     /// Sends frames to the only active worker and waits briefly for the answer, without letting
     /// this thread do anything else.
-    pub(crate) async fn send_near(&mut self, frames: &[u8]) -> Result<(), WorkerLoss> {
+    pub(crate) async fn send_alone(&mut self, frames: &[u8]) -> Result<(), WorkerLoss> {
         let Some(process) = self.process.as_mut() else {
             return self.send(frames).await;
         };

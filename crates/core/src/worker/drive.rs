@@ -92,6 +92,21 @@ pub(crate) struct ToolLimits {
 }
 
 impl Workers {
+    /// A worker, if one is free in time.
+    pub(super) async fn lease(
+        &self,
+        purpose: Purpose,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<Lease, ScriptError> {
+        tokio::select! {
+            biased;
+            lease = self.pool.lease(purpose) => lease.map_err(ScriptError::from),
+            () = cancel.cancelled() => Err(ScriptError::new(Code::Cancelled, "cancelled while waiting for a worker")),
+            () = sleep_until(deadline) => Err(ScriptError::new(Code::Timeout, "no worker was free before the deadline")),
+        }
+    }
+
     /// Runs the script of a tool in a worker of its session.
     pub(crate) async fn run_tool(
         &self,
@@ -298,9 +313,9 @@ async fn converse(
 
 async fn say(pool: &Pool, worker: &mut Worker, frames: &[u8]) -> Result<(), WorkerLoss> {
     if pool.is_quiet() {
-        worker.send_near(frames).await
+        worker.send_alone(frames).await
     } else {
-        worker.send_free(frames).await
+        worker.send_among_others(frames).await
     }
 }
 

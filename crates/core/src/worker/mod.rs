@@ -6,25 +6,22 @@ pub mod spelling;
 pub mod wire;
 
 mod channel;
+mod check;
 mod drive;
 mod pool;
 
 pub(crate) use drive::{ChainLink, Crossing, ToolLimits};
 pub(crate) use pool::DEFAULT_MEMORY_MB;
 
-use crate::facts::FactsBySource;
-use crate::facts::{Facts, ScriptKind, Unread};
 use crate::refusal::Code;
 use crate::span::Position;
 use channel::{Worker, WorkerLoss};
 use drive::EndCause;
-use pool::{Lease, LeaseError, Pool, Purpose};
-use protocol::{Failure, FailureKind, Request, Response};
+use pool::{LeaseError, Pool};
+use protocol::{Failure, FailureKind};
 use script::Scripts;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::process::{
     DeathCause, MAX_PARTS, WorkerLimits, WorkerProcess, WorkerProgram,
 };
@@ -52,10 +49,6 @@ pub async fn try_start() -> Result<(), String> {
 
 /// How long checking one script may take.
 const CHECK_TIME: Duration = Duration::from_secs(5);
-/// Scripts sent to a worker before its answers are read.
-const CHECK_WINDOW: usize = 16;
-/// Bytes sent to a worker before its answers are read: less than a pipe holds.
-const CHECK_WINDOW_BYTES: usize = 32 << 10;
 
 /// The workers of one engine.
 #[derive(Debug)]
@@ -65,9 +58,6 @@ pub(crate) struct Workers {
     /// Numbers of scripts.
     pub(crate) scripts: Scripts,
 }
-
-/// A source and its facts, or why there are none.
-type SourceFacts = ((ScriptKind, Arc<str>), Result<Facts, Unread>);
 
 /// Why a script gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,134 +84,6 @@ impl Workers {
     /// Workers in use, and idle ones.
     pub(crate) fn census(&self) -> (usize, usize) {
         (self.pool.busy(), self.pool.idle())
-    }
-
-    /// The facts of every source, or why there are none.
-    pub(crate) async fn facts(&self, sources: Vec<(ScriptKind, Arc<str>)>) -> FactsBySource {
-        let (tools, policy): (Vec<_>, Vec<_>) = sources
-            .into_iter()
-            .partition(|(kind, _)| *kind == ScriptKind::Tool);
-        let share = (tools.len() + policy.len()).div_ceil(self.places).max(1);
-        let shares = tools
-            .chunks(share)
-            .map(|chunk| self.facts_of(Purpose::Check, chunk));
-        let shares = shares.chain(
-            policy
-                .chunks(share)
-                .map(|chunk| self.facts_of(Purpose::Policy, chunk)),
-        );
-        join_all(shares).await.into_iter().flatten().collect()
-    }
-
-    async fn facts_of(
-        &self,
-        purpose: Purpose,
-        sources: &[(ScriptKind, Arc<str>)],
-    ) -> Vec<SourceFacts> {
-        let mut found = Vec::with_capacity(sources.len());
-        while found.len() < sources.len() {
-            let rest = &sources[found.len()..];
-            let never = CancellationToken::new();
-            let lease = self
-                .lease(
-                    purpose.clone(),
-                    Instant::now() + Duration::from_secs(60),
-                    &never,
-                )
-                .await;
-            let mut lease = match lease {
-                Ok(lease) => lease,
-                Err(error) => {
-                    let unread = Unread::NoWorker {
-                        code: error.code,
-                        why: error.message,
-                    };
-                    found.extend(
-                        rest.iter()
-                            .map(|source| (source.clone(), Err(unread.clone()))),
-                    );
-                    break;
-                }
-            };
-            let before = found.len();
-            match self.facts_from(&mut lease, rest, &mut found).await {
-                Ok(()) => self.pool.give_back(lease),
-                Err(ended) => {
-                    let culprit = found.len();
-                    found.push((
-                        sources[culprit].clone(),
-                        Err(Unread::Crashed(ScriptError::from(ended).message)),
-                    ));
-                }
-            }
-            debug_assert!(found.len() > before, "every round finds at least one");
-        }
-        found
-    }
-
-    async fn facts_from(
-        &self,
-        lease: &mut Lease,
-        sources: &[(ScriptKind, Arc<str>)],
-        found: &mut Vec<SourceFacts>,
-    ) -> Result<(), EndCause> {
-        let mut rest = sources;
-        while !rest.is_empty() {
-            let mut frames = Vec::new();
-            let mut count = 0;
-            for (kind, source) in rest {
-                let request = Request::Check {
-                    kind: *kind,
-                    source: source.to_string(),
-                };
-                let encoded = request
-                    .encode()
-                    .and_then(|frame| lease.worker.push(&frame, &mut frames));
-                encoded.map_err(|_| EndCause::WorkerLost(WorkerLoss::Unsendable))?;
-                count += 1;
-                if count >= CHECK_WINDOW || frames.len() >= CHECK_WINDOW_BYTES {
-                    break;
-                }
-            }
-            let sent = tokio::time::timeout(CHECK_TIME, lease.worker.send(&frames)).await;
-            sent.map_err(|_| EndCause::Deadline)?
-                .map_err(EndCause::WorkerLost)?;
-            for source in &rest[..count] {
-                let word =
-                    tokio::time::timeout(CHECK_TIME, lease.worker.receive(MAX_DECISION_BYTES))
-                        .await;
-                let Ok(Response::Facts(text)) = word
-                    .map_err(|_| EndCause::Deadline)?
-                    .map_err(EndCause::WorkerLost)
-                    .map(Ok::<_, ()>)?
-                else {
-                    return Err(EndCause::WorkerLost(WorkerLoss::Died {
-                        cause: DeathCause::Other,
-                        part: None,
-                    }));
-                };
-                found.push((
-                    source.clone(),
-                    serde_json::from_str(&text).map_err(|error| Unread::Crashed(error.to_string())),
-                ));
-            }
-            rest = &rest[count..];
-        }
-        Ok(())
-    }
-
-    async fn lease(
-        &self,
-        purpose: Purpose,
-        deadline: Instant,
-        cancel: &CancellationToken,
-    ) -> Result<Lease, ScriptError> {
-        tokio::select! {
-            biased;
-            lease = self.pool.lease(purpose) => lease.map_err(ScriptError::from),
-            () = cancel.cancelled() => Err(ScriptError::new(Code::Cancelled, "cancelled while waiting for a worker")),
-            () = tokio::time::sleep_until(deadline) => Err(ScriptError::new(Code::Timeout, "no worker was free before the deadline")),
-        }
     }
 }
 
@@ -323,33 +185,4 @@ impl From<LeaseError> for ScriptError {
             LeaseError::Failed(message) => Self::new(Code::SandboxUnavailable, message),
         }
     }
-}
-
-/// Runs a few futures concurrently.
-async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
-    let mut running: Vec<_> = futures
-        .into_iter()
-        .map(|future| (Box::pin(future), None))
-        .collect();
-    std::future::poll_fn(|context| {
-        let mut waiting = false;
-        for (future, output) in &mut running {
-            if output.is_none() {
-                match future.as_mut().poll(context) {
-                    std::task::Poll::Ready(value) => *output = Some(value),
-                    std::task::Poll::Pending => waiting = true,
-                }
-            }
-        }
-        if waiting {
-            std::task::Poll::Pending
-        } else {
-            std::task::Poll::Ready(())
-        }
-    })
-    .await;
-    running
-        .into_iter()
-        .filter_map(|(_, output)| output)
-        .collect()
 }
