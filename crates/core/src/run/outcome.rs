@@ -1,7 +1,12 @@
-//! The outcome of a body.
+//! The outcome of a body, and what its answer means.
 
+use crate::content::{ContentBlock, joined};
 use crate::refusal::{Code, Refusal};
+use crate::registry::RegisteredTool;
+use crate::result::Enforced;
 use crate::tool::{ToolError, ToolOutput};
+use serde_json::Value;
+use std::sync::{Mutex, PoisonError};
 
 /// The result of a body. Boxed, because every layer passes it on.
 pub(super) type BodyResult = Result<Box<ToolOutput>, Failure>;
@@ -53,6 +58,96 @@ impl From<Refusal> for Failure {
     }
 }
 
+/// A returned dict with a non-empty `error` is a failure; the dict stays the value.
+pub(super) fn judged(tool: &RegisteredTool, value: Value) -> BodyResult {
+    let message = match value.get("error") {
+        Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
+        Some(Value::Object(error)) => error
+            .get("message")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        _ => None,
+    };
+    let rest = ToolOutput {
+        value: Some(value),
+        ..ToolOutput::default()
+    };
+    match message {
+        None => Ok(Box::new(rest)),
+        Some(message) => Err(Failure::with(
+            Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)),
+            rest,
+        )),
+    }
+}
+
+/// `result(content=, data=, refs=, metadata=, is_error=)`.
+pub(super) fn explicit_result(tool: &RegisteredTool, fields: Value) -> BodyResult {
+    let Value::Object(mut fields) = fields else {
+        return Err(Refusal::new(Code::Internal, "a result without fields").into());
+    };
+    let content = match fields.remove("content") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(vec![ContentBlock::Text(text)]),
+        Some(other) => Some(
+            ContentBlock::list_from_json(&other)
+                .unwrap_or_else(|| vec![ContentBlock::Text(other.to_string())]),
+        ),
+    };
+    let failed = fields.get("is_error") == Some(&Value::Bool(true));
+    let rest = ToolOutput {
+        value: fields.remove("data").filter(|data| !data.is_null()),
+        refs: fields
+            .remove("refs")
+            .and_then(|refs| refs.as_array().cloned())
+            .unwrap_or_default(),
+        metadata: fields
+            .remove("metadata")
+            .and_then(|metadata| metadata.as_object().cloned())
+            .unwrap_or_default(),
+        content,
+        ..ToolOutput::default()
+    };
+    if failed {
+        let message = rest
+            .content
+            .as_deref()
+            .map_or_else(|| "the tool says so".to_owned(), joined);
+        return Err(Failure::with(
+            Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)),
+            rest,
+        ));
+    }
+    Ok(Box::new(rest))
+}
+
+/// `error(code, message, metadata=)`: the tool's own code is a detail of `tool.failed`.
+pub(super) fn explicit_error(tool: &RegisteredTool, fields: &Value) -> Failure {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+    let error = Refusal::new(Code::Failed, describe(tool, Code::Failed, text("message")))
+        .detail("code", text("code"));
+    let metadata = fields
+        .get("metadata")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    Failure::with(
+        error,
+        ToolOutput {
+            metadata,
+            ..ToolOutput::default()
+        },
+    )
+}
+
+/// The message of a failure, with the tool's name.
+pub(super) fn describe(tool: &RegisteredTool, code: Code, message: &str) -> String {
+    match code {
+        Code::Failed => format!("`{}` failed: {message}", tool.name()),
+        _ => format!("`{}`: {message}", tool.name()),
+    }
+}
+
 /// What may help against a failure of a script.
 pub(super) fn help(code: Code) -> Option<&'static str> {
     Some(match code {
@@ -67,4 +162,35 @@ pub(super) fn help(code: Code) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+/// What built-ins leave behind for the result of the whole call.
+#[derive(Debug, Default)]
+pub(super) struct SideOutcomes {
+    /// Why the call must fail. A script cannot catch this, so it is the reason for the whole call.
+    pub(super) refused: Mutex<Option<Refusal>>,
+    /// What contained the processes it started.
+    pub(super) enforced: Mutex<Option<Enforced>>,
+}
+
+impl SideOutcomes {
+    /// Keeps a refusal as the reason for the call, and returns its message for the script to fail
+    /// with.
+    pub(super) fn refuse(&self, refusal: Refusal) -> String {
+        let message = refusal.message.clone();
+        self.refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(refusal);
+        message
+    }
+
+    /// Keeps the weakest containment.
+    pub(super) fn held(&self, enforced: Enforced) {
+        let mut kept = self.enforced.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = Some(match kept.take() {
+            Some(before) => before.weaker(enforced),
+            None => enforced,
+        });
+    }
 }

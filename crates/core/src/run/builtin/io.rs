@@ -14,75 +14,17 @@ use crate::plan::{self, Narrowing, Site};
 use crate::refusal::{Code, Refusal};
 use crate::result::Enforced;
 use crate::run::context::Context;
+use crate::run::outcome::SideOutcomes;
 use crate::store::blob::{Preview, SessionBlobs};
 use std::io::Seek as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::plan::{Plan, Programs};
 use tool_harness_sandbox::process;
-
-/// What built-ins leave behind for the result of the whole call.
-#[derive(Debug, Default)]
-pub(in crate::run) struct SideOutcomes {
-    /// Why the call must fail. A script cannot catch this, so it is the reason for the whole call.
-    pub(in crate::run) refused: Mutex<Option<Refusal>>,
-    /// What contained the processes it started.
-    pub(in crate::run) enforced: Mutex<Option<Enforced>>,
-}
-
-impl SideOutcomes {
-    /// Keeps a refusal as the reason for the call, and returns its message for the script to fail
-    /// with.
-    pub(in crate::run) fn refuse(&self, refusal: Refusal) -> String {
-        let message = refusal.message.clone();
-        self.refused
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert(refusal);
-        message
-    }
-
-    fn held(&self, enforced: Enforced) {
-        let mut kept = self.enforced.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = Some(match kept.take() {
-            Some(before) => before.weaker(enforced),
-            None => enforced,
-        });
-    }
-}
-
-/// Waits until everything that a call started has ended.
-pub(in crate::run) struct Settling {
-    alive: mpsc::Sender<()>,
-    gone: mpsc::Receiver<()>,
-}
-
-impl Settling {
-    pub(in crate::run) fn new() -> Self {
-        let (alive, gone) = mpsc::channel(1);
-        Self { alive, gone }
-    }
-
-    /// A token for each piece of work to hold until it ends.
-    pub(in crate::run) fn token(&self) -> mpsc::Sender<()> {
-        self.alive.clone()
-    }
-
-    /// Returns when all work has ended. All of it has been cancelled; a process that the kernel
-    /// does not release is not waited for.
-    pub(in crate::run) async fn settle(mut self) {
-        drop(self.alive);
-        let _ = tokio::time::timeout(LONGEST, self.gone.recv()).await;
-    }
-}
-
-/// How long to wait for a cancelled command to end.
-const LONGEST: Duration = Duration::from_secs(2);
 
 /// One script's access to processes and the network.
 pub(in crate::run) struct SandboxedIo {

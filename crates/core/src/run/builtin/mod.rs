@@ -4,6 +4,7 @@
 pub(super) mod io;
 
 use super::context::Context;
+use super::outcome::SideOutcomes;
 use crate::artifact::tool::Limits;
 use crate::builtin::{self, Args, Body, Builtin, BuiltinHost, Program, Scope};
 use crate::event::{EventKind, LogLevel};
@@ -18,7 +19,7 @@ use crate::store::{KeyValue, Metrics, Stores};
 use crate::view::ActiveHook;
 use crate::worker::Crossing;
 use crate::worker::script::Script;
-use io::{SandboxedIo, SideOutcomes};
+use io::SandboxedIo;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,15 +2,14 @@
 //! affects only its own call.
 
 use super::rust_call::RustCall;
-use super::script::judged;
-use super::{describe, settled};
+use super::settled;
 use crate::isolate::{Isolated, caught};
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::run::context::Context;
 use crate::run::deadline::Deadline;
 use crate::run::in_flight::Hold;
-use crate::run::outcome::{BodyResult, Failure};
+use crate::run::outcome::{BodyResult, Failure, describe, judged};
 use crate::tool::{Answered, AnyTool, Runs};
 use crate::view::ActiveTool;
 use serde_json::{Map, Value};

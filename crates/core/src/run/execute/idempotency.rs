@@ -2,7 +2,6 @@
 
 use super::inject::inject;
 use super::script::value_of;
-use super::secret;
 use crate::artifact::tool::Inject;
 use crate::digest;
 use crate::isolate;
@@ -32,8 +31,7 @@ pub(in crate::run) async fn key(
             value_of(ctx, tool, script, arguments.clone(), ctx.deadline(tool)).await?
         }
     };
-    inject(ctx, tool, arguments)?;
-    secret::inject(ctx, tool, arguments).await?;
+    inject(ctx, tool, arguments).await?;
     if value.is_null() {
         return Ok(None);
     }

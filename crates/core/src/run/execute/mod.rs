@@ -2,22 +2,19 @@
 
 mod around;
 mod body;
-mod crossing;
 mod idempotency;
 mod inject;
 mod permit;
 mod repeat;
 mod rust_call;
 mod script;
-mod secret;
 
 pub(super) use rust_call::{RustCall, refusal_of};
 
 use super::admit::Admitted;
 use super::approve::Approved;
 use super::context::Context;
-use super::outcome::{BodyResult, Failure};
-use crate::artifact::tool::Inject;
+use super::outcome::{BodyResult, Failure, describe};
 use crate::client;
 use crate::content::ContentBlock;
 use crate::refusal::{Code, Refusal};
@@ -90,19 +87,11 @@ async fn carried_out(
         return (outcome, Enforced::Nothing);
     }
     // `key` has already injected values for a tool with a key.
-    if tool.key.is_none() {
-        if let Err(refusal) = inject(ctx, tool, &mut arguments) {
-            return not_run(refusal);
-        }
-        if tool
-            .tool
-            .inject
-            .iter()
-            .any(|(_, inject)| matches!(inject.value, Inject::Secret(_)))
-            && let Err(refusal) = Box::pin(secret::inject(ctx, tool, &mut arguments)).await
-        {
-            return not_run(refusal);
-        }
+    if tool.key.is_none()
+        && !tool.tool.inject.is_empty()
+        && let Err(refusal) = Box::pin(inject(ctx, tool, &mut arguments)).await
+    {
+        return not_run(refusal);
     }
     let (outcome, enforced) = match ctx.shared().host.around.is_empty() {
         true => attempts(ctx, tool, &mut arguments).await,
@@ -229,14 +218,6 @@ pub(super) fn executed_elsewhere(
         outcome,
         enforced: Enforced::Nothing,
         _made_here: (),
-    }
-}
-
-/// The message of a failure, with the tool's name.
-pub(super) fn describe(tool: &RegisteredTool, code: Code, message: &str) -> String {
-    match code {
-        Code::Failed => format!("`{}` failed: {message}", tool.name()),
-        _ => format!("`{}`: {message}", tool.name()),
     }
 }
 

@@ -1,24 +1,28 @@
-//! Runs a script in a worker, and reads its result.
+//! Runs a tool's script in a worker, and serves the built-ins that it calls.
 
-use super::crossing::ToolCrossing;
-use super::describe;
-use crate::content::ContentBlock;
-use crate::content::joined;
+use crate::builtin::{self, Scope};
 use crate::effect::Effects;
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::result::Enforced;
-use crate::run::builtin::io::{Settling, SideOutcomes};
+use crate::run::ask::answer;
+use crate::run::builtin::{BuiltinCall, BuiltinCaller, admit, note, run};
+use crate::run::chain::payload::merge;
+use crate::run::chain::{Changed, fire, fire_emitted};
 use crate::run::context::Context;
 use crate::run::deadline::Deadline;
-use crate::run::outcome::{BodyResult, Failure, help};
-use crate::tool::ToolOutput as Success;
+use crate::run::outcome::{
+    BodyResult, Failure, SideOutcomes, describe, explicit_error, explicit_result, help, judged,
+};
+use crate::run::record::object;
 use crate::worker::protocol::Outcome;
 use crate::worker::script::Script;
-use crate::worker::{DEFAULT_MEMORY_MB, ScriptError, ToolLimits};
-use serde_json::{Map, Value};
+use crate::worker::{Crossing, DEFAULT_MEMORY_MB, ScriptError, ToolLimits};
+use serde_json::{Map, Value, json};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 /// Processor time of a script unless the tool or the project sets a limit.
 const DEFAULT_CPU_MS: u64 = 10_000;
@@ -133,88 +137,6 @@ async fn run_traced(
     }
 }
 
-/// A returned dict with a non-empty `error` is a failure; the dict stays the value.
-pub(in crate::run) fn judged(tool: &RegisteredTool, value: Value) -> BodyResult {
-    let message = match value.get("error") {
-        Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
-        Some(Value::Object(error)) => error
-            .get("message")
-            .and_then(Value::as_str)
-            .map(str::to_owned),
-        _ => None,
-    };
-    let rest = Success {
-        value: Some(value),
-        ..Success::default()
-    };
-    match message {
-        None => Ok(Box::new(rest)),
-        Some(message) => Err(Failure::with(
-            Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)),
-            rest,
-        )),
-    }
-}
-
-/// `result(content=, data=, refs=, metadata=, is_error=)`.
-fn explicit_result(tool: &RegisteredTool, fields: Value) -> BodyResult {
-    let Value::Object(mut fields) = fields else {
-        return Err(Refusal::new(Code::Internal, "a result without fields").into());
-    };
-    let content = match fields.remove("content") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(text)) => Some(vec![ContentBlock::Text(text)]),
-        Some(other) => Some(
-            ContentBlock::list_from_json(&other)
-                .unwrap_or_else(|| vec![ContentBlock::Text(other.to_string())]),
-        ),
-    };
-    let failed = fields.get("is_error") == Some(&Value::Bool(true));
-    let rest = Success {
-        value: fields.remove("data").filter(|data| !data.is_null()),
-        refs: fields
-            .remove("refs")
-            .and_then(|refs| refs.as_array().cloned())
-            .unwrap_or_default(),
-        metadata: fields
-            .remove("metadata")
-            .and_then(|metadata| metadata.as_object().cloned())
-            .unwrap_or_default(),
-        content,
-        ..Success::default()
-    };
-    if failed {
-        let message = rest
-            .content
-            .as_deref()
-            .map_or_else(|| "the tool says so".to_owned(), joined);
-        return Err(Failure::with(
-            Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)),
-            rest,
-        ));
-    }
-    Ok(Box::new(rest))
-}
-
-/// `error(code, message, metadata=)`: the tool's own code is a detail of `tool.failed`.
-fn explicit_error(tool: &RegisteredTool, fields: &Value) -> Failure {
-    let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
-    let error = Refusal::new(Code::Failed, describe(tool, Code::Failed, text("message")))
-        .detail("code", text("code"));
-    let metadata = fields
-        .get("metadata")
-        .and_then(Value::as_object)
-        .cloned()
-        .unwrap_or_default();
-    Failure::with(
-        error,
-        Success {
-            metadata,
-            ..Success::default()
-        },
-    )
-}
-
 /// Evaluates an expression over `args` in a worker without built-ins.
 pub(in crate::run) async fn value_of(
     ctx: &Context,
@@ -238,3 +160,141 @@ pub(in crate::run) async fn value_of(
         Err(failure) => Err(failure.error),
     }
 }
+
+/// Serves a tool's script.
+struct ToolCrossing<'a> {
+    ctx: &'a Context,
+    tool: &'a RegisteredTool,
+    script: &'a Script,
+    deadline: Instant,
+    /// Side outcomes of its built-ins. A hook that blocks a built-in leaves its reason here too.
+    traces: Arc<SideOutcomes>,
+    /// Held by the commands it started.
+    alive: Option<mpsc::Sender<()>>,
+}
+
+impl Crossing for ToolCrossing<'_> {
+    async fn cross(&self, _link: u32, index: u32, args: Vec<Value>) -> Result<Value, String> {
+        let mut call = admit(self.ctx, self.script, Scope::Tools, index, args)?;
+        self.before(&mut call).await?;
+        let narrowing = self.tool.narrowing();
+        let by = BuiltinCaller {
+            name: self.tool.name(),
+            narrowing,
+            limits: self.tool.limits,
+            traces: &self.traces,
+            alive: self.alive.clone(),
+        };
+        let outcome = run(self.ctx, by, &call, self.deadline).await;
+        let outcome = self.after(&call, outcome).await;
+        fire_emitted(self.ctx).await;
+        outcome
+    }
+
+    async fn note(&self, _link: u32, index: u32, args: Vec<Value>) {
+        if let Ok(call) = admit(self.ctx, self.script, Scope::Tools, index, args) {
+            note(self.ctx, self.tool.name(), &call);
+            // The script does not wait for a note, so its hooks' decisions have no effect.
+            let _ = self.after(&call, Ok(Value::Null)).await;
+        }
+    }
+}
+
+impl ToolCrossing<'_> {
+    fn payload(&self, call: &BuiltinCall) -> Map<String, Value> {
+        let args: Map<String, Value> = call
+            .builtin
+            .params
+            .iter()
+            .zip(&call.args.0)
+            .map(|(param, value)| (param.name.to_owned(), value.clone()))
+            .collect();
+        object(
+            json!({"name": call.name, "args": args, "tool": self.tool.name(), "call_id": self.ctx.call().id.as_str()}),
+        )
+    }
+
+    async fn before(&self, call: &mut BuiltinCall) -> Result<(), String> {
+        if !self.ctx.view().has_hooks("builtin.pre") {
+            return Ok(());
+        }
+        let mut merge_args = |payload: &Map<String, Value>, returned: &Value| {
+            merge(payload, returned, &["args"]).map(Changed::To)
+        };
+        let fired = fire(self.ctx, "builtin.pre", self.payload(call), &mut merge_args)
+            .await
+            .map_err(|refusal| self.traces.refuse(refusal))?;
+        if !fired.asks.is_empty() {
+            let answered = answer(self.ctx, Some(&call.name), &fired.asks).await;
+            answered.map_err(|refusal| self.traces.refuse(refusal))?;
+        }
+        // An argument that a hook removed gets its default. A hook that added an unknown argument
+        // or gave one the wrong type gets an error.
+        let named = fired
+            .payload
+            .get("args")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
+        call.args = builtin::bind(
+            &call.name,
+            call.builtin.params,
+            Vec::new(),
+            named.into_iter().collect(),
+        )?;
+        Ok(())
+    }
+
+    async fn after(
+        &self,
+        call: &BuiltinCall,
+        outcome: Result<Value, String>,
+    ) -> Result<Value, String> {
+        if !self.ctx.view().has_hooks("builtin.post") {
+            return outcome;
+        }
+        let mut payload = self.payload(call);
+        match &outcome {
+            Ok(value) => payload.insert("result".into(), value.clone()),
+            Err(message) => payload.insert("error".into(), json!(message)),
+        };
+        let mut merge_result = |payload: &Map<String, Value>, returned: &Value| {
+            merge(payload, returned, &["result"]).map(Changed::To)
+        };
+        let mut fired = fire(self.ctx, "builtin.post", payload, &mut merge_result)
+            .await
+            .map_err(|refusal| self.traces.refuse(refusal))?;
+        match outcome {
+            Ok(_) => Ok(fired.payload.remove("result").unwrap_or_default()),
+            Err(message) => Err(message),
+        }
+    }
+}
+
+/// Waits until everything that a call started has ended.
+struct Settling {
+    alive: mpsc::Sender<()>,
+    gone: mpsc::Receiver<()>,
+}
+
+impl Settling {
+    fn new() -> Self {
+        let (alive, gone) = mpsc::channel(1);
+        Self { alive, gone }
+    }
+
+    /// A token for each piece of work to hold until it ends.
+    fn token(&self) -> mpsc::Sender<()> {
+        self.alive.clone()
+    }
+
+    /// Returns when all work has ended. All of it has been cancelled; a process that the kernel
+    /// does not release is not waited for.
+    async fn settle(mut self) {
+        drop(self.alive);
+        let _ = tokio::time::timeout(LONGEST, self.gone.recv()).await;
+    }
+}
+
+/// How long to wait for a cancelled command to end.
+const LONGEST: Duration = Duration::from_secs(2);
