@@ -180,6 +180,14 @@ impl<'a, T> Step<'a, T> {
     pub fn later(answer: impl Future<Output = T> + Send + 'a) -> Self {
         Self::Later(Box::pin(answer))
     }
+
+    /// The answer, waited for if it comes later.
+    pub(crate) async fn awaited(self) -> T {
+        match self {
+            Self::Now(answer) => answer,
+            Self::Later(answer) => answer.await,
+        }
+    }
 }
 
 impl<T> From<T> for Step<'_, T> {

@@ -110,7 +110,7 @@ async fn judge_parts(
         };
         watch.lap(Stage::Before);
         let approved = match prepared {
-            Ok(prepared) => approve(&ctx, prepared).await,
+            Ok(prepared) => approve(&ctx, prepared).awaited().await,
             Err(refusal) => Err(refusal),
         };
         match approved {

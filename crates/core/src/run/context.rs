@@ -115,9 +115,14 @@ impl Context {
             .get_or_init(|| self.session().stores(&self.call().run_id, turn()))
     }
 
-    /// The view of the call's mode.
+    /// The view of the call's mode, or the default view if the mode is unknown.
     pub(crate) fn view(&self) -> &View {
         self.0.shared.view_at(self.0.view)
+    }
+
+    /// Whether the project has the call's mode.
+    pub(super) fn is_mode_known(&self) -> bool {
+        self.0.is_mode_known
     }
 
     pub(crate) fn catalogue(&self) -> &Catalogue {
@@ -225,6 +230,7 @@ pub(super) struct Inner {
     /// The position of its mode's view. The version that it holds owns the view, and counting one
     /// more reference would cost every call.
     view: usize,
+    is_mode_known: bool,
     session: Arc<Session>,
     pub(super) call: Call,
     started: Instant,
@@ -262,9 +268,12 @@ impl Inner {
     #[inline(always)]
     fn new(shared: Arc<Shared>, call: Call) -> Self {
         let started = Instant::now();
+        let view = shared.position(&call.mode);
         Self {
             session: shared.sessions.get(&call.session_id),
-            view: shared.position_or_default(&call.mode),
+            // Admission refuses a call whose mode is unknown; until then it needs a view.
+            view: view.unwrap_or(Shared::DEFAULT_VIEW),
+            is_mode_known: view.is_some(),
             started,
             ends: of_call(started, shared.budget, call.timeout),
             shared,

@@ -65,7 +65,8 @@ fn earlier(one: Deadline, other: Option<Deadline>) -> Deadline {
 }
 
 impl Deadline {
-    /// The same limit, later by `time`.
+    /// The same limit, later by `time`. Few calls wait for a person.
+    #[cold]
     pub(super) fn later(self, time: Duration) -> Self {
         match self.at.checked_add(time) {
             Some(at) => Self { at, ..self },

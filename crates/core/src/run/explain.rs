@@ -326,7 +326,7 @@ async fn rehearse(
         ));
     }
     passed(lines);
-    let approved = approve(ctx, prepared).await?;
+    let approved = approve(ctx, prepared).awaited().await?;
     passed(vec!["no person must agree".to_owned()]);
     if tool.script.is_none() && tool.body.is_none() {
         return Err(no_body(&tool));

@@ -37,13 +37,14 @@ pub(crate) use shared::{EngineBase, Shared};
 
 use crate::call::Call;
 use crate::isolate::caught;
+use crate::middleware::Step;
 use crate::refusal::{Code, Refusal};
 use crate::result::ToolResult;
 use crate::stage::Stage;
 use admit::admit;
-use approve::{Approved, approve};
+use approve::approve;
 use authorize::{Authorized, authorize};
-use before::{Prepared, before};
+use before::before;
 use execute::execute;
 use finish::{finish, refuse};
 use std::future::poll_fn;
@@ -80,21 +81,26 @@ enum Rest {
 pub(crate) fn begin(shared: &Arc<Shared>, call: Call) -> PendingCall {
     let (ctx, sent) = Context::new(shared, call);
     let mut watch = ctx.stopwatch();
+    let mut stage = Stage::Admit;
     let judged = caught(|| {
         let admitted = admit(&ctx, sent);
-        watch.lap(Stage::Admit);
-        let admitted = admitted.map_err(|refusal| refusal.in_stage(Stage::Admit))?;
+        watch.lap(stage);
+        let admitted = admitted?;
+        stage = Stage::Authorize;
         let authorized = authorize(&ctx, admitted);
-        watch.lap(Stage::Authorize);
-        authorized.map_err(|refusal| refusal.in_stage(Stage::Authorize))
+        watch.lap(stage);
+        authorized
     });
-    let rest = match judged.unwrap_or_else(|| Err(broken())) {
-        Ok(authorized) => {
+    let refused = match judged {
+        Some(Ok(authorized)) => {
             ctx.record_started(authorized.tool(), authorized.arguments());
-            Rest::Stages(authorized)
+            let rest = Rest::Stages(authorized);
+            return PendingCall { ctx, watch, rest };
         }
-        Err(refusal) => Rest::Refused(ctx.record_rejected(refuse(&ctx, refusal), &watch)),
+        Some(Err(refusal)) => refuse(&ctx, refusal.in_stage(stage)),
+        None => refuse(&ctx, broken()),
     };
+    let rest = Rest::Refused(ctx.record_rejected(refused, &watch));
     PendingCall { ctx, watch, rest }
 }
 
@@ -150,7 +156,15 @@ async fn carried_out(
     let prepared = before(ctx, authorized).await;
     watch.lap(Stage::Before);
     let approved = match prepared {
-        Ok(prepared) => approved(ctx, watch, prepared).await,
+        Ok(prepared) => match approve(ctx, prepared) {
+            Step::Now(approved) => approved,
+            // Only a call that asks a person reads the clock here.
+            Step::Later(asked) => {
+                let approved = asked.await;
+                watch.lap(Stage::Approve);
+                approved.map_err(|refusal| refusal.in_stage(Stage::Approve))
+            }
+        },
         Err(refusal) => Err(refusal.in_stage(Stage::Before)),
     };
     match approved {
@@ -163,20 +177,6 @@ async fn carried_out(
         }
         Err(refusal) => refuse(ctx, refusal),
     }
-}
-
-/// Approves a call. Most calls need no approval, and those do not read the clock.
-async fn approved(
-    ctx: &Context,
-    watch: &mut Stopwatch,
-    prepared: Prepared,
-) -> Result<Approved, Refusal> {
-    let is_asked = prepared.is_asked();
-    let approved = approve(ctx, prepared).await;
-    if is_asked {
-        watch.lap(Stage::Approve);
-    }
-    approved.map_err(|refusal| refusal.in_stage(Stage::Approve))
 }
 
 impl Drop for PendingCall {

@@ -91,6 +91,9 @@ impl fmt::Debug for Shared {
 }
 
 impl Shared {
+    /// The position of the default mode's view.
+    pub(super) const DEFAULT_VIEW: usize = 0;
+
     /// Builds a version of the project, with a view of each mode.
     pub(crate) fn new(base: EngineBase, catalogue: Catalogue) -> Self {
         let catalogue = Arc::new(catalogue);
@@ -131,14 +134,9 @@ impl Shared {
         Some(&self.views[self.position(mode)?])
     }
 
-    fn position(&self, mode: &str) -> Option<usize> {
+    /// The position of a mode's view; absent if the project has no such mode.
+    pub(super) fn position(&self, mode: &str) -> Option<usize> {
         self.views.iter().position(|view| view.mode == mode)
-    }
-
-    /// The position of a mode's view, or of the default view if the mode is unknown. Admission
-    /// refuses the call later.
-    pub(super) fn position_or_default(&self, mode: &str) -> usize {
-        self.position(mode).unwrap_or(0)
     }
 
     /// The view at a position.
@@ -148,7 +146,7 @@ impl Shared {
 
     /// The view of a mode, or the default view if the mode is unknown.
     pub(crate) fn view_or_default(&self, mode: &str) -> &View {
-        self.view_at(self.position_or_default(mode))
+        self.view_at(self.position(mode).unwrap_or(Self::DEFAULT_VIEW))
     }
 
     /// Returns the catalogue, if nothing else of this version is in use.

@@ -189,12 +189,12 @@ fn running(ctx: &Context) -> Result<(), Refusal> {
 
 fn find(ctx: &Context) -> Result<Arc<ActiveTool>, Refusal> {
     let name = ctx.call().tool.as_str();
-    let Some(view) = ctx.shared().view(&ctx.call().mode) else {
+    if !ctx.is_mode_known() {
         let message = format!("there is no mode `{}`", ctx.call().mode);
         return Err(Refusal::new(Code::ToolNotAdvertised, message)
             .help("this project has one mode, `default`"));
-    };
-    let Some(tool) = view.find(name) else {
+    }
+    let Some(tool) = ctx.view().find(name) else {
         if let Some(broken) = ctx.catalogue().find_broken(name) {
             return Err(not_offered(
                 name,

@@ -5,39 +5,41 @@ use super::ask::{Ask, Asker, Request, answer};
 use super::before::Prepared;
 use super::context::Context;
 use crate::artifact::tool::Approval;
+use crate::middleware::Step;
 use crate::refusal::Refusal;
 use crate::view::ActiveTool;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// A call that may be executed as it is. Nothing else can be executed.
-pub(super) struct Approved {
-    tool: Arc<ActiveTool>,
-    arguments: Map<String, Value>,
-    raw: String,
-}
+pub(super) struct Approved(Prepared);
 
 impl Approved {
     pub(super) fn into_parts(self) -> (Arc<ActiveTool>, Map<String, Value>, String) {
-        (self.tool, self.arguments, self.raw)
+        self.0.into_parts()
     }
 
     pub(super) fn arguments(&self) -> &Map<String, Value> {
-        &self.arguments
+        self.0.arguments()
     }
 }
 
-pub(super) async fn approve(ctx: &Context, prepared: Prepared) -> Result<Approved, Refusal> {
-    let (tool, arguments, raw, mut asks) = prepared.into_parts();
-    asks.extend(asked_by(&tool));
-    if !asks.is_empty() {
-        Box::pin(ask(ctx, &tool, &arguments, asks)).await?;
+/// Approves a call: now, unless a person may have to be asked. Most calls ask nobody, and a future
+/// would cost those a copy of all their parts.
+pub(super) fn approve(ctx: &Context, prepared: Prepared) -> Step<'_, Result<Approved, Refusal>> {
+    match prepared.is_asked() {
+        true => Step::later(asked(ctx, prepared)),
+        false => Step::Now(Ok(Approved(prepared))),
     }
-    Ok(Approved {
-        tool,
-        arguments,
-        raw,
-    })
+}
+
+async fn asked(ctx: &Context, mut prepared: Prepared) -> Result<Approved, Refusal> {
+    let mut asks = prepared.take_asks();
+    asks.extend(asked_by(prepared.tool()));
+    if !asks.is_empty() {
+        ask(ctx, prepared.tool(), prepared.arguments(), asks).await?;
+    }
+    Ok(Approved(prepared))
 }
 
 /// Asks a person about exactly this call.

@@ -33,9 +33,24 @@ impl Authorized {
         &self.raw
     }
 
-    /// The tool, its arguments, the raw arguments, and the reasons to ask a person.
-    pub(super) fn into_parts(self) -> (Arc<ActiveTool>, Map<String, Value>, String, Vec<Ask>) {
-        (self.tool, self.arguments, self.raw, self.asks)
+    /// Whether there is a reason to ask a person.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.asks.is_empty()
+    }
+
+    /// Adds reasons to ask a person.
+    pub(super) fn ask(&mut self, asks: Vec<Ask>) {
+        self.asks.extend(asks);
+    }
+
+    /// Takes out the reasons to ask a person.
+    pub(super) fn take_asks(&mut self) -> Vec<Ask> {
+        std::mem::take(&mut self.asks)
+    }
+
+    /// The tool, its arguments and the raw arguments.
+    pub(super) fn into_parts(self) -> (Arc<ActiveTool>, Map<String, Value>, String) {
+        (self.tool, self.arguments, self.raw)
     }
 
     /// The same call with other arguments, which are validated and judged like the first ones.

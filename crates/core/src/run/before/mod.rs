@@ -16,50 +16,47 @@ use std::sync::Arc;
 use tokio::time::timeout_at;
 
 /// A call that the chain let through, with all reasons so far to ask a person.
-pub(super) struct Prepared {
-    tool: Arc<ActiveTool>,
-    arguments: Map<String, Value>,
-    raw: String,
-    asks: Vec<Ask>,
-}
+pub(super) struct Prepared(Authorized);
 
 impl Prepared {
-    /// Whether a person must approve the call.
+    /// Whether a person may have to approve the call.
     pub(super) fn is_asked(&self) -> bool {
-        !self.asks.is_empty() || self.tool.tool.requires_approval.is_some()
+        self.0.is_asked() || self.tool().tool.requires_approval.is_some()
     }
 
-    pub(super) fn into_parts(self) -> (Arc<ActiveTool>, Map<String, Value>, String, Vec<Ask>) {
-        (self.tool, self.arguments, self.raw, self.asks)
+    pub(super) fn tool(&self) -> &ActiveTool {
+        self.0.tool()
     }
 
     pub(super) fn arguments(&self) -> &Map<String, Value> {
-        &self.arguments
+        self.0.arguments()
+    }
+
+    /// Takes out the reasons to ask a person.
+    pub(super) fn take_asks(&mut self) -> Vec<Ask> {
+        self.0.take_asks()
+    }
+
+    pub(super) fn into_parts(self) -> (Arc<ActiveTool>, Map<String, Value>, String) {
+        self.0.into_parts()
     }
 }
 
-pub(super) async fn before(ctx: &Context, authorized: Authorized) -> Result<Prepared, Refusal> {
+pub(super) async fn before(ctx: &Context, mut authorized: Authorized) -> Result<Prepared, Refusal> {
     // If hooks cannot judge the result afterwards, the body must not run.
     for event in ["tool.pre", "tool.post"] {
         refuse_if_broken(ctx, event)?;
     }
-    let (latest, hook_asks) = if ctx.view().pre.is_empty() {
-        (None, Vec::new())
-    } else {
-        judged(ctx, &authorized).await?
-    };
-    let authorized = match latest {
-        Some(arguments) => authorized.with_arguments(ctx, arguments)?,
-        None => authorized,
-    };
-    let (tool, arguments, raw, mut asks) = authorized.into_parts();
-    asks.extend(hook_asks);
-    Ok(Prepared {
-        tool,
-        arguments,
-        raw,
-        asks,
-    })
+    if !ctx.view().pre.is_empty() {
+        let (latest, asks) = judged(ctx, &authorized).await?;
+        if let Some(arguments) = latest {
+            authorized = authorized.with_arguments(ctx, arguments)?;
+        }
+        if !asks.is_empty() {
+            authorized.ask(asks);
+        }
+    }
+    Ok(Prepared(authorized))
 }
 
 /// Runs the chain within the call's time.
