@@ -6,6 +6,7 @@ pub mod spelling;
 pub mod wire;
 
 mod channel;
+mod condition;
 mod drive;
 mod pool;
 
