@@ -15,7 +15,12 @@ pub enum ScriptKind {
     Hook,
     /// A hook's `when`: one pure expression over `event` and `payload`.
     When,
+    /// A bundle's `condition`: one expression of pure built-ins and [`CONDITION_BUILTINS`].
+    Condition,
 }
+
+/// What a bundle's `condition` may call besides pure built-ins.
+pub const CONDITION_BUILTINS: [&str; 3] = ["ctx.get", "ctx.has", "env"];
 
 /// A name and its place in the script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,7 +97,7 @@ pub struct Facts {
     pub compared_names: Vec<Named>,
     /// Keys of returned dict literals that mean nothing here, as in `{"decision": ...}`.
     pub odd_returns: Vec<Named>,
-    /// For `When`: why it is not one pure expression.
+    /// For `When` and `Condition`: why it is not one pure expression.
     pub impure: Option<Named>,
 }
 

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use tool_harness::DEFAULT_MODE;
-use tool_harness::artifact::BrokenHook;
+use tool_harness::artifact::{BrokenHook, Bundle, BundleState};
 use tool_harness::engine::Engine;
 use tool_harness::registry::RegisteredTool;
 
@@ -28,7 +28,9 @@ enum ListKind {
     Tools,
     /// Hooks, in the order they run
     Hooks,
-    /// Both
+    /// Bundles, and whether they are on
+    Bundles,
+    /// All of them
     Artifacts,
 }
 
@@ -39,7 +41,9 @@ impl ListArgs {
         output: &mut Output,
     ) -> anyhow::Result<Exit> {
         let engine = project.open().await?;
-        let (tools, hooks) = (self.what != ListKind::Hooks, self.what != ListKind::Tools);
+        let is_wanted = |kind| [kind, ListKind::Artifacts].contains(&self.what);
+        let (tools, hooks) = (is_wanted(ListKind::Tools), is_wanted(ListKind::Hooks));
+        let bundles = is_wanted(ListKind::Bundles);
         if self.json {
             let offered = OfferedTools::by(&engine);
             let mut document = json!({});
@@ -48,6 +52,9 @@ impl ListArgs {
             }
             if hooks {
                 document["hooks"] = hook_documents(&engine);
+            }
+            if bundles {
+                document["bundles"] = bundle_documents(&engine);
             }
             output.json(&document)?;
             return Ok(Exit::Done);
@@ -59,11 +66,15 @@ impl ListArgs {
         if hooks {
             tables.push(hook_table(&engine));
         }
+        if bundles {
+            tables.push(bundle_table(&engine));
+        }
         tables.retain(|table| !table.is_empty());
         if tables.is_empty() {
-            output.say(
-                "this project has no tools or hooks; `harness init` adds some to start from",
-            )?;
+            output.say(match self.what {
+                ListKind::Bundles => "this project has no bundles",
+                _ => "this project has no tools or hooks; `harness init` adds some to start from",
+            })?;
         }
         let tables: Vec<String> = tables.iter().map(Table::render).collect();
         output.print(&tables.join("\n\n"))?;
@@ -121,6 +132,56 @@ fn hook_table(engine: &Engine) -> Table {
         ]);
     }
     table
+}
+
+fn bundle_table(engine: &Engine) -> Table {
+    let mut table = Table::new(["BUNDLE", "TYPE", "STATE", "VERSION", "FILE"]);
+    for bundle in &engine.catalogue().bundles {
+        let (state, because) = bundle_state(bundle);
+        let state = match because {
+            Some(because) => format!("{state}: {because}"),
+            None => state.to_owned(),
+        };
+        table.row([
+            bundle.name.clone(),
+            bundle.kind().to_owned(),
+            state,
+            bundle.version.clone().unwrap_or_else(|| "-".to_owned()),
+            bundle.source.path.to_string(),
+        ]);
+    }
+    table
+}
+
+/// Whether a bundle counts, and why not all of it does.
+fn bundle_state(bundle: &Bundle) -> (&'static str, Option<&str>) {
+    match &bundle.state {
+        BundleState::On => ("on", None),
+        BundleState::Off => ("off", Some("its condition is false")),
+        BundleState::HooksOnly(problem) => ("hooks only", Some(&problem.message)),
+    }
+}
+
+fn bundle_documents(engine: &Engine) -> Value {
+    let bundles = engine.catalogue().bundles.iter();
+    bundles
+        .map(|bundle| {
+            let (state, because) = bundle_state(bundle);
+            let mut document = json!({
+                "name": bundle.name,
+                "type": bundle.kind(),
+                "state": state,
+                "file": &*bundle.source.path,
+            });
+            if let Some(because) = because {
+                document["because"] = json!(because);
+            }
+            if let Some(version) = &bundle.version {
+                document["version"] = json!(version);
+            }
+            document
+        })
+        .collect()
 }
 
 /// The names of the tools that a model sees.

@@ -51,7 +51,7 @@ fn project() -> Project {
         ),
         (
             ".harness/tools/fetch_note.md",
-            &tool_with("async: true\n", echo),
+            &tool_with("requires_approval: args[\"all\"]\n", echo),
         ),
         (
             ".harness/tools/file_note.md",
@@ -238,8 +238,8 @@ fn an_approval_without_an_approver_says_what_asked_for_it() {
 fn a_call_is_refused_if_a_declared_field_is_not_enforced_yet() {
     insta::assert_snapshot!(seen(&project(), &["fetch_note"]), @r"
     refused: tool.unsupported (fatal)
-      what  `async` is declared and nothing enforces it yet, so `fetch_note` cannot be called
-      where .harness/tools/fetch_note.md:2:1
+      what  `requires_approval as an expression` is declared and nothing enforces it yet, so `fetch_note` cannot be called
+      where .harness/tools/fetch_note.md:2:20
       help  a person can remove the field, or wait for a version that enforces it
       next  harness validate
       who   the author of the tool or its settings

@@ -54,7 +54,7 @@ async fn a_refusal_says_which_stage_refused() {
         ("plain", tool("def run(args):\n  return 1")),
         (
             "later",
-            "---\nasync: true\nscript: |\n  def run(args):\n    return 1\n---\nLater.\n".to_owned(),
+            "---\nrequires_approval: args[\"a\"]\nscript: |\n  def run(args):\n    return 1\n---\nLater.\n".to_owned(),
         ),
         (
             "asking",

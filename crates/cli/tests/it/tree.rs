@@ -249,9 +249,9 @@ const LAYERS: [&str; 45] = [
     "surface",
     "builtin",
     "client",
+    "rule",
     "check",
     // What is loaded, and what a mode makes of it.
-    "rule",
     "plan",
     "tool",
     "registry",

@@ -177,7 +177,7 @@ fn restrictions(
         };
         let path = join(path, field.name);
         match field.status {
-            // `async: false` needs no unsupported feature.
+            // A feature that is switched off needs no support.
             FieldStatus::Unsupported if value.bool() != Some(false) => {
                 found.extend(unsupported_name(kind, &path).map(|name| Spanned {
                     value: name,

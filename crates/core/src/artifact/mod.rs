@@ -26,6 +26,8 @@ use crate::span::Source;
 use std::sync::Arc;
 
 pub use json_schema::json_schema;
+pub(crate) use kind::bundle::Answer;
+pub use kind::bundle::{Bundle, BundleState};
 pub(crate) use kind::client::ClientMap;
 pub use kind::hook::Hook;
 pub(crate) use kind::layer::read_layer;
@@ -90,6 +92,8 @@ pub struct Artifacts {
     /// Tools with a reading error. A tool that could still be read is also in `tools`, for the
     /// checks; it must not be offered.
     pub broken_tools: Vec<BrokenTool>,
+    /// The bundles, in the order of layers, then paths.
+    pub bundles: Vec<Bundle>,
     /// How the project maps clients' own tools.
     pub clients: Vec<ClientMap>,
     /// The files of the machine and of the user, highest first.

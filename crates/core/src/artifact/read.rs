@@ -6,6 +6,7 @@ use super::file_kind::{FileKind, StrayFile, is_readme, stem};
 use super::frontmatter::{SplitError, body_text, split};
 use super::hook::Hook;
 use super::kind::Naming;
+use super::kind::bundle::read_bundle;
 use super::kind::client::read_client;
 use super::kind::hook::read_hook;
 use super::kind::root::read_root;
@@ -13,10 +14,7 @@ use super::kind::tool::read_tool;
 use super::node::Node;
 use super::problem::{Problems, Subject};
 use super::tool::Tool;
-use super::{
-    ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, Root, fields_of, fit,
-    yaml,
-};
+use super::{ArtifactKind, Artifacts, BrokenHook, BrokenTool, Form, Layer, Origin, Root, yaml};
 use crate::artifact::rule::{
     file_not_text, file_too_large, file_unreadable, frontmatter_missing, frontmatter_unclosed,
     inline_name_empty,
@@ -25,7 +23,6 @@ use crate::artifact::rule::{
     file_passed_over, file_set_aside, key_duplicate, mode_unread, root_twice,
 };
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::span::Spanned;
 use crate::span::{Place, Source, Span};
 use std::sync::Arc;
 
@@ -240,9 +237,9 @@ impl Reader {
             prose_span: None,
         };
         if kind == FileKind::Tool {
-            self.add_tool(origin, naming, node, found, None);
+            self.add_tool(origin, naming, node, found);
         } else {
-            self.add_hook(origin, naming, node, found, None);
+            self.add_hook(origin, naming, node, found);
         }
     }
 
@@ -253,7 +250,7 @@ impl Reader {
         body: String,
         mut found: Vec<Diagnostic>,
     ) {
-        self.add_entries(source, Layer::Project, node, &mut found, None);
+        self.add_entries(source, Layer::Project, node, &mut found);
         let mut problems = Problems::new(source, Subject::Root, found);
         let prose = std::mem::take(&mut self.artifacts.root.prose);
         self.artifacts.root = Root {
@@ -271,12 +268,10 @@ impl Reader {
         node: &Node,
         mut found: Vec<Diagnostic>,
     ) {
-        let condition = fit::unsupported(ArtifactKind::Bundle, node)
-            .into_iter()
-            .next();
-        self.add_entries(source, layer, node, &mut found, condition.as_ref());
+        self.add_entries(source, layer, node, &mut found);
         let mut problems = Problems::new(source, Subject::Bundle, found);
-        fit::fit(&mut problems, &[], fields_of(ArtifactKind::Bundle), node);
+        let bundle = read_bundle(&mut problems, stem(&source.path), layer, node);
+        self.artifacts.bundles.push(bundle);
         // A mistake in the bundle itself, such as a misspelled `hooks`, may hide a hook.
         if let Some(problem) = problems.first_error() {
             let name = stem(&source.path).to_owned();
@@ -317,7 +312,6 @@ impl Reader {
         layer: Layer,
         node: &Node,
         found: &mut Vec<Diagnostic>,
-        condition: Option<&Spanned<&'static str>>,
     ) {
         for (list, kind) in [("tools", FileKind::Tool), ("hooks", FileKind::Hook)] {
             for (index, entry) in node.items_of(list).iter().enumerate() {
@@ -359,21 +353,14 @@ impl Reader {
                     prose_span: described.map(|node| node.span),
                 };
                 match kind {
-                    FileKind::Tool => self.add_tool(origin, naming, entry, own, condition),
-                    _ => self.add_hook(origin, naming, entry, own, condition),
+                    FileKind::Tool => self.add_tool(origin, naming, entry, own),
+                    _ => self.add_hook(origin, naming, entry, own),
                 }
             }
         }
     }
 
-    fn add_tool(
-        &mut self,
-        origin: Origin,
-        naming: Naming,
-        node: &Node,
-        found: Vec<Diagnostic>,
-        condition: Option<&Spanned<&'static str>>,
-    ) {
+    fn add_tool(&mut self, origin: Origin, naming: Naming, node: &Node, found: Vec<Diagnostic>) {
         let (source, form) = (Arc::clone(&origin.source), origin.form);
         let nameless = naming.name.is_empty();
         let name = if nameless {
@@ -386,8 +373,7 @@ impl Reader {
         if nameless {
             no_name(&mut problems, &name, naming.span);
         }
-        let mut tool: Tool = read_tool(&mut problems, origin, naming, node);
-        tool.unsupported.extend(condition.cloned());
+        let tool: Tool = read_tool(&mut problems, origin, naming, node);
         if let Some(problem) = problems.first_error() {
             let broken = BrokenTool {
                 name: name.clone(),
@@ -403,14 +389,7 @@ impl Reader {
         }
     }
 
-    fn add_hook(
-        &mut self,
-        origin: Origin,
-        naming: Naming,
-        node: &Node,
-        found: Vec<Diagnostic>,
-        condition: Option<&Spanned<&'static str>>,
-    ) {
+    fn add_hook(&mut self, origin: Origin, naming: Naming, node: &Node, found: Vec<Diagnostic>) {
         let (source, form) = (Arc::clone(&origin.source), origin.form);
         let nameless = naming.name.is_empty();
         let name = if nameless {
@@ -426,7 +405,6 @@ impl Reader {
             no_name(&mut problems, &name, naming.span);
         }
         let mut hook: Hook = read_hook(&mut problems, origin, naming, node);
-        hook.unsupported.extend(condition.cloned());
         if event_is_doubtful {
             hook.event = None;
         }

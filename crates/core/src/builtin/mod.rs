@@ -96,6 +96,12 @@ pub fn find(full_name: &str) -> Option<(u32, &'static Module, &'static Builtin)>
     all().find(|(_, module, builtin)| !full_name.is_empty() && matches(module, builtin))
 }
 
+/// Whether a module has that name.
+#[must_use]
+pub(crate) fn is_module(name: &str) -> bool {
+    !name.is_empty() && MODULES.iter().any(|module| module.name == name)
+}
+
 /// The built-in with that number.
 #[must_use]
 pub fn at(index: u32) -> Option<(&'static Module, &'static Builtin)> {
@@ -154,6 +160,14 @@ pub struct Builtin {
     pub body: Body,
     /// Expressions and their values; a test runs them.
     pub examples: &'static [Example],
+}
+
+impl std::fmt::Debug for Builtin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builtin")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Builtin {

@@ -5,7 +5,8 @@ use super::rule::field_unsupported;
 use super::subject::{Owner, hook_scripts};
 use crate::artifact::tool::DeclaredBounds;
 use crate::artifact::{
-    Artifacts, BrokenHook, BrokenTool, ClientMap, Form, Hook, LayerFile, Origin, Root, Tool,
+    Artifacts, BrokenHook, BrokenTool, Bundle, BundleState, ClientMap, Form, Hook, LayerFile,
+    Origin, Root, Tool,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::effect::Effects;
@@ -30,6 +31,8 @@ pub struct CheckedProject {
     pub broken_hooks: Vec<BrokenHook>,
     /// Tool files that gave no tool.
     pub broken_tools: Vec<BrokenTool>,
+    /// The bundles, on or off.
+    pub bundles: Vec<Bundle>,
     /// How the project maps clients' own tools.
     pub clients: Vec<ClientMap>,
     /// The files of the machine and of the user, highest first.
@@ -88,10 +91,15 @@ pub(super) fn assemble(
         .collect();
     all.sort_by_cached_key(|(_, diagnostic)| place_key(diagnostic));
 
+    let doubtful = doubtful(&artifacts.bundles);
     let mut broken_tool: Vec<_> = artifacts
         .tools
         .iter()
-        .map(|tool| read_errors.tools.get(&Key::of(&tool.origin)).cloned())
+        .map(|tool| {
+            let of_bundle = || doubtful.get(&*tool.origin.source.path).copied();
+            let own = read_errors.tools.get(&Key::of(&tool.origin));
+            own.or_else(of_bundle).cloned()
+        })
         .collect();
     let mut broken_hook: Vec<_> = artifacts
         .hooks
@@ -125,10 +133,22 @@ pub(super) fn assemble(
             .collect(),
         broken_hooks: artifacts.broken_hooks,
         broken_tools: artifacts.broken_tools,
+        bundles: artifacts.bundles,
         clients: artifacts.clients,
         layers: artifacts.layers,
         diagnostics: all.into_iter().map(|(_, diagnostic)| diagnostic).collect(),
     }
+}
+
+/// Why the tools of a bundle are off, by its file.
+fn doubtful(bundles: &[Bundle]) -> HashMap<&str, &Diagnostic> {
+    bundles
+        .iter()
+        .filter_map(|bundle| match &bundle.state {
+            BundleState::HooksOnly(found) => Some((&*bundle.source.path, &**found)),
+            BundleState::On | BundleState::Off => None,
+        })
+        .collect()
 }
 
 /// The first reading error of each tool and hook that could still be read.

@@ -1,7 +1,9 @@
 //! Stage 2: artifacts to checked artifacts and diagnostics. `rule/` has one file for each code, and
 //! [`rules`] lists the codes of every stage.
 
+mod bundle;
 pub mod checked;
+mod closed;
 pub mod configure;
 mod page;
 mod reach;
@@ -16,11 +18,13 @@ use crate::diagnostic::Rule;
 use crate::facts::FactsBySource;
 use crate::facts::ScriptKind;
 use crate::surface;
+use closed::ClosedBuiltins;
 use rule::{Check, JUDGING};
 use std::collections::HashSet;
 use std::sync::Arc;
 use subject::{Findings, HookSubject, Owner, Project, ScriptSubject, ToolSubject, hook_scripts};
 
+pub(crate) use bundle::condition_problem;
 pub(crate) use checked::CheckedHook;
 pub use checked::{CheckedProject, CheckedTool};
 pub use page::{index, page};
@@ -85,9 +89,15 @@ pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
             .map(|script| (ScriptKind::Tool, script))
     });
     let of_hooks = artifacts.hooks.iter().flat_map(hook_scripts);
+    let conditions = artifacts
+        .bundles
+        .iter()
+        .filter_map(|bundle| bundle.condition.as_ref());
+    let of_bundles = conditions.map(|script| (ScriptKind::Condition, script));
     let mut seen = HashSet::new();
     let all = of_tools
         .chain(of_hooks)
+        .chain(of_bundles)
         .map(|(kind, script): (_, &Script)| (kind, Arc::clone(&script.text)));
     all.filter(|source| seen.insert(source.clone())).collect()
 }
@@ -106,6 +116,7 @@ pub(crate) fn check_as_read(
     facts: &FactsBySource,
     extent: Extent,
 ) -> CheckedProject {
+    bundle::settle(&mut artifacts, facts);
     let read_errors = checked::ReadErrors::take(&mut artifacts);
     let resolution = resolve::resolve(&mut artifacts);
     let found = {
@@ -119,8 +130,20 @@ pub(crate) fn check_as_read(
             .clients
             .iter()
             .flat_map(|map| map.tools.iter().filter_map(|tool| tool.name.as_deref()));
+        // A tool of a bundle that is off here may be there elsewhere.
+        let of_bundles = artifacts.bundles.iter();
+        let of_bundles = of_bundles.flat_map(|bundle| bundle.tools.iter().map(String::as_str));
+        // Only reports look at the rules here.
+        let rules = match extent {
+            Extent::Whole => crate::rule::rules(&artifacts.layers, &artifacts.root),
+            Extent::Policy => Vec::new(),
+        };
         let project = Project {
+            bundles: &artifacts.bundles,
+            closed: ClosedBuiltins::by(&rules),
+            rules: &rules,
             root: &artifacts.root,
+            layers: &artifacts.layers,
             tools: &artifacts.tools,
             hooks: &artifacts.hooks,
             clients: &artifacts.clients,
@@ -129,6 +152,7 @@ pub(crate) fn check_as_read(
                 .chain(broken)
                 .chain(aliases)
                 .chain(of_clients)
+                .chain(of_bundles)
                 .collect(),
             facts,
         };
@@ -165,6 +189,7 @@ fn look_at_tools(project: &Project<'_>, findings: &mut Findings<'_>) {
             .as_ref()
             .and_then(|script| Some((script, project.facts_of(ScriptKind::Tool, script)?)));
         let subject = ToolSubject {
+            project,
             tool,
             facts: facts.and_then(|(_, facts)| subject::read(facts)),
         };

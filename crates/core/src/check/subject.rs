@@ -1,11 +1,13 @@
 //! What a rule checks, and where it records its findings.
 
+use super::closed::ClosedBuiltins;
 use super::resolve::Resolution;
 use crate::artifact::tool::Script;
-use crate::artifact::{ClientMap, Form, Hook, Root, Tool};
+use crate::artifact::{Bundle, ClientMap, Form, Hook, LayerFile, Root, Tool};
 use crate::diagnostic::{Diagnostic, one_line};
 use crate::facts::FactsBySource;
 use crate::facts::{Facts, ScriptKind, Unread};
+use crate::rule::{self, Action, Rule};
 use crate::span::{Place, Span};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,6 +16,14 @@ use std::sync::Arc;
 pub struct Project<'a> {
     /// The root file's settings.
     pub root: &'a Root,
+    /// The files of the machine and of the user, highest first.
+    pub layers: &'a [LayerFile],
+    /// The rules of every layer, in order; none unless a report was asked for.
+    pub(crate) rules: &'a [Rule],
+    /// The built-ins that the rules close to the scripts of tools.
+    pub(crate) closed: ClosedBuiltins<'a>,
+    /// The bundles, on or off.
+    pub bundles: &'a [Bundle],
     /// The tools that remain.
     pub tools: &'a [Tool],
     /// The hooks that remain.
@@ -30,6 +40,8 @@ pub struct Project<'a> {
 
 /// One tool.
 pub(crate) struct ToolSubject<'a> {
+    /// The project around it.
+    pub project: &'a Project<'a>,
     /// The tool.
     pub tool: &'a Tool,
     /// The facts of its script; absent without a script that parses.
@@ -119,6 +131,19 @@ impl<'a> Findings<'a> {
 }
 
 impl<'a> Project<'a> {
+    /// The settings of every layer, highest first.
+    pub(crate) fn roots(&self) -> impl Iterator<Item = &'a Root> {
+        let above = self.layers.iter().map(|layer| &layer.root);
+        above.chain([self.root])
+    }
+
+    /// Whether the rules let a model see a tool of this name.
+    pub(crate) fn is_shown(&self, tool: &str) -> bool {
+        !rule::matches(self.rules, &rule::Subject::Name(tool))
+            .iter()
+            .any(|found| found.rule.action == Action::Deny)
+    }
+
     /// The facts a worker found in a script, if it parsed it.
     #[must_use]
     pub fn facts_of(&self, kind: ScriptKind, script: &Script) -> Option<&'a Result<Facts, Unread>> {

@@ -64,6 +64,7 @@ impl EngineBase {
             )));
         }
         let facts = self.facts_of(&artifacts).await;
+        self.evaluate_conditions(&mut artifacts, &facts).await;
         let limits = SandboxPolicy::of(&artifacts.layers, &artifacts.root).limits;
         let checked = check::check_as_read(artifacts, &facts, self.extent);
         let bodies = HostBodies {

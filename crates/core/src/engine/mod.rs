@@ -1,6 +1,7 @@
 //! The library's front: load a project, see its surface, make calls, ask why.
 
 mod builder;
+mod condition;
 mod error;
 mod error_policy;
 mod live;

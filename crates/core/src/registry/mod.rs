@@ -4,6 +4,7 @@
 mod hints;
 mod hook;
 mod offered;
+mod order;
 mod reader;
 mod tool;
 
@@ -15,7 +16,7 @@ pub use tool::RegisteredTool;
 pub(crate) use tool::{HostBodies, Key};
 
 use crate::artifact::tool::Limits;
-use crate::artifact::{BrokenHook, BrokenTool, ClientMap, Layer, LayerFile, Root};
+use crate::artifact::{BrokenHook, BrokenTool, Bundle, ClientMap, Layer, LayerFile, Root};
 use crate::check::{CheckedHook, CheckedProject};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::hook_event;
@@ -33,6 +34,8 @@ pub struct Catalogue {
     pub layers: Vec<LayerFile>,
     /// Everything wrong with the project, in file order.
     pub diagnostics: Vec<Diagnostic>,
+    /// The bundles, on or off.
+    pub bundles: Vec<Bundle>,
     /// The project's maps of clients' own tools.
     pub clients: Vec<ClientMap>,
     /// The first error of a broken root file or of a layer above it. While it is set, nothing can
@@ -62,6 +65,7 @@ impl Catalogue {
             hooks,
             broken_hooks,
             broken_tools,
+            bundles,
             clients,
             layers,
             diagnostics,
@@ -85,6 +89,7 @@ impl Catalogue {
             .or(of_project);
         let mut catalogue = Self {
             diagnostics,
+            bundles,
             clients,
             stopped,
             tools: Vec::with_capacity(tools.len()),
@@ -102,12 +107,14 @@ impl Catalogue {
         for hook in hooks {
             catalogue.add_hook(hook);
         }
-        catalogue.hooks.sort_by(|a, b| {
-            let key = |hook: &RegisteredHook| {
-                let path = Arc::clone(&hook.hook.origin.source.path);
-                (hook.hook.priority, path)
-            };
-            key(a).cmp(&key(b))
+        let paths = catalogue
+            .hooks
+            .iter()
+            .map(|hook| Arc::clone(&hook.hook.origin.source.path));
+        let positions = order::positions(paths, &catalogue.bundles);
+        catalogue.hooks.sort_by_key(|hook| {
+            let position = positions.get(&hook.hook.origin.source.path).copied();
+            (hook.hook.priority, position)
         });
         catalogue
     }

@@ -3,7 +3,7 @@
 use super::matcher::Matcher;
 use super::{Action, Layer, Rule};
 use crate::artifact::LayerFile;
-use crate::artifact::root::{Ceiling, ListMode, Root};
+use crate::artifact::root::{BuiltinLists, Ceiling, ListMode, Root};
 use crate::builtin;
 use crate::effect::Effects;
 use crate::pattern::{Pattern, Separator};
@@ -75,23 +75,28 @@ impl Desugar<'_> {
         });
     }
 
+    /// `allow` and `deny` name what may be called: a bare name is a tool's, one with a dot names
+    /// built-ins. An allow list says nothing about built-ins.
     fn tools_policy(&mut self) {
         let policy = &self.root.tools_policy;
         for pattern in &policy.deny {
-            let matcher = name_pattern(&pattern.value)
-                .map_or_else(|_| Matcher::ToolNotNamed(Vec::new()), Matcher::Named);
+            let named = match names_builtins(&pattern.value) {
+                true => Matcher::BuiltinNamed,
+                false => Matcher::Named,
+            };
             self.push(
                 Action::Deny,
                 format!("tools_policy.deny: {}", pattern.value),
                 pattern.span,
-                matcher,
+                compiled(&pattern.value).map_or_else(broken, named),
             );
         }
+        self.builtins();
         let listed = match &policy.mode {
             Some(mode) => mode.value == ListMode::Allowlist,
             None => !policy.allow.is_empty(),
         };
-        if !listed {
+        if !listed || policy.allow.iter().any(|pattern| pattern.value == "*") {
             return;
         }
         let first = policy
@@ -100,42 +105,52 @@ impl Desugar<'_> {
             .map(|pattern| pattern.span)
             .or(policy.mode.as_ref().map(|mode| mode.span))
             .unwrap_or_default();
-        let compile = |patterns: Vec<&Spanned<String>>| {
-            patterns
-                .iter()
-                .filter_map(|at| name_pattern(&at.value).ok())
-                .collect()
-        };
-        let (builtins, tools): (Vec<_>, Vec<_>) = policy
+        let tools: Vec<&str> = policy
             .allow
             .iter()
-            .partition(|pattern| names_builtins(&pattern.value));
-        let words = |patterns: &[&Spanned<String>]| {
-            patterns
-                .iter()
-                .map(|at| at.value.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")
+            .map(|pattern| pattern.value.as_str())
+            .filter(|pattern| !names_builtins(pattern))
+            .collect();
+        let words = match tools.is_empty() {
+            true => "tools_policy.allow: no tool".to_owned(),
+            false => format!("tools_policy.allow: only {}", tools.join(", ")),
         };
-        let any = policy.allow.iter().any(|pattern| pattern.value == "*");
-        if !any {
-            let allowed = words(&tools);
+        let patterns = tools.iter().filter_map(|tool| compiled(tool)).collect();
+        self.push(Action::Deny, words, first, Matcher::ToolNotNamed(patterns));
+    }
+
+    /// `tools_policy.builtins`: what the scripts of tools may use.
+    fn builtins(&mut self) {
+        let BuiltinLists { allow, deny } = &self.root.tools_policy.builtins;
+        for pattern in deny {
+            let matcher =
+                builtin_pattern(&pattern.value).map_or_else(broken, Matcher::BuiltinNamed);
             self.push(
                 Action::Deny,
-                format!("tools_policy.allow: only {allowed}"),
-                first,
-                Matcher::ToolNotNamed(compile(tools)),
+                format!("tools_policy.builtins.deny: {}", pattern.value),
+                pattern.span,
+                matcher,
             );
         }
-        if !builtins.is_empty() && !any {
-            let allowed = words(&builtins);
-            self.push(
-                Action::Deny,
-                format!("tools_policy.allow: only built-ins {allowed}"),
-                first,
-                Matcher::BuiltinNotNamed(compile(builtins)),
-            );
-        }
+        let Some(Spanned { value: allow, span }) = allow else {
+            return;
+        };
+        let words: Vec<&str> = allow.iter().map(|pattern| pattern.value.as_str()).collect();
+        let words = match words.is_empty() {
+            true => "tools_policy.builtins.allow: no built-in".to_owned(),
+            false => format!("tools_policy.builtins.allow: only {}", words.join(", ")),
+        };
+        let patterns = allow
+            .iter()
+            .filter_map(|pattern| builtin_pattern(&pattern.value))
+            .collect();
+        let span = allow.first().map_or(*span, |pattern| pattern.span);
+        self.push(
+            Action::Deny,
+            words,
+            span,
+            Matcher::BuiltinNotNamed(patterns),
+        );
     }
 
     fn policy(&mut self) {
@@ -188,21 +203,36 @@ impl Desugar<'_> {
     }
 }
 
-/// Whether a pattern is about built-ins: a tool's name never contains a dot.
+/// Whether an entry of `tools_policy.allow` or `deny` names built-ins: the name of a tool never
+/// contains a dot.
 pub(crate) fn names_builtins(pattern: &str) -> bool {
-    pattern.contains('.') || is_module(pattern) || builtin::find(pattern).is_some()
+    pattern.contains('.')
 }
 
-fn is_module(name: &str) -> bool {
-    !name.is_empty() && builtin::MODULES.iter().any(|module| module.name == name)
+/// The module or global built-in whose name an entry for tools has, with or without a glob after
+/// it.
+pub(crate) fn builtin_meant(pattern: &str) -> Option<&str> {
+    let name = pattern.split(['*', '?', '[', '{']).next()?;
+    let is_builtin =
+        !names_builtins(pattern) && (builtin::is_module(name) || builtin::find(name).is_some());
+    is_builtin.then_some(name)
 }
 
-/// A pattern over names. A module's name matches everything in it: denying `exec` denies
-/// `exec.run`.
-fn name_pattern(name: &str) -> Result<Pattern, String> {
-    if is_module(name) {
-        Pattern::new(&format!("{{{name},{name}.*}}"), Separator::Ordinary)
+/// A pattern over full names of built-ins, such as `fs.read`. The name of a module stands for all
+/// of it.
+pub(crate) fn builtin_pattern(name: &str) -> Option<Pattern> {
+    if builtin::is_module(name) {
+        compiled(&format!("{{{name},{name}.*}}"))
     } else {
-        Pattern::new(name, Separator::Ordinary)
+        compiled(name)
     }
+}
+
+fn compiled(pattern: &str) -> Option<Pattern> {
+    Pattern::new(pattern, Separator::Ordinary).ok()
+}
+
+/// What a pattern that cannot be read denies: every tool.
+fn broken() -> Matcher {
+    Matcher::ToolNotNamed(Vec::new())
 }

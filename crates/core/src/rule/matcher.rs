@@ -12,11 +12,13 @@ use tool_harness_sandbox::tier::Tier;
 
 #[derive(Debug)]
 pub(super) enum Matcher {
-    /// The name of a tool or built-in matches.
+    /// A tool's name matches.
     Named(Pattern),
+    /// A built-in's name matches.
+    BuiltinNamed(Pattern),
     /// A tool's name matches none of these.
     ToolNotNamed(Vec<Pattern>),
-    /// A built-in's name matches none of these.
+    /// The name of a built-in that reaches out of its script matches none of these.
     BuiltinNotNamed(Vec<Pattern>),
     /// A tool has effects above this ceiling.
     Above(Ceiling),
@@ -57,20 +59,18 @@ impl Matcher {
     /// Why the rule matches the subject; `None` if it does not.
     pub(super) fn objects(&self, subject: &Subject<'_>) -> Option<Objection> {
         match (self, subject) {
-            (
-                Self::Named(pattern),
-                Subject::Name(name) | Subject::Tool { name, .. } | Subject::Builtin(name),
-            ) => pattern
+            (Self::Named(pattern), Subject::Name(name) | Subject::Tool { name, .. })
+            | (Self::BuiltinNamed(pattern), Subject::Builtin(name, _)) => pattern
                 .is_match(name)
                 .then(|| format!("its name matches `{}`, which is denied", pattern.text()).into()),
-            (Self::ToolNotNamed(patterns), Subject::Name(name) | Subject::Tool { name, .. })
-            | (Self::BuiltinNotNamed(patterns), Subject::Builtin(name)) => {
-                (!patterns.iter().any(|pattern| pattern.is_match(name))).then(|| {
-                    "its name is not on the list of what is allowed"
-                        .to_owned()
-                        .into()
-                })
+            (Self::ToolNotNamed(patterns), Subject::Name(name) | Subject::Tool { name, .. }) => {
+                not_listed(patterns, name)
             }
+            // Helpers, results and the log touch nothing, so no list has to name them.
+            (Self::BuiltinNotNamed(patterns), Subject::Builtin(name, builtin)) => builtin
+                .is_asked_for()
+                .then(|| not_listed(patterns, name))
+                .flatten(),
             (Self::Above(ceiling), Subject::Tool { effects, .. }) => {
                 ceiling.exceeded_by(*effects).map(Into::into)
             }
@@ -146,6 +146,15 @@ impl Matcher {
             _ => None,
         }
     }
+}
+
+fn not_listed(patterns: &[Pattern], name: &str) -> Option<Objection> {
+    let is_listed = patterns.iter().any(|pattern| pattern.is_match(name));
+    (!is_listed).then(|| {
+        "its name is not on the list of what is allowed"
+            .to_owned()
+            .into()
+    })
 }
 
 /// How to read the text of an argument.

@@ -4,10 +4,11 @@ mod desugar;
 mod matcher;
 
 pub use crate::decision::Action;
-pub(crate) use desugar::names_builtins;
 pub use desugar::rules;
+pub(crate) use desugar::{builtin_meant, builtin_pattern, names_builtins};
 
 use crate::artifact::Authority;
+use crate::builtin::Builtin;
 use crate::client::ClientToolCall;
 use crate::effect::Effects;
 use crate::span::Place;
@@ -93,22 +94,26 @@ pub enum Subject<'a> {
         /// The workspace in which the rules resolve paths; `None` if no call is made.
         files: Option<&'a Jail>,
     },
-    /// A built-in, such as `fs.write`.
-    Builtin(&'a str),
+    /// A built-in with its full name, such as `fs.write`, in the script of a tool. No rule is
+    /// about what hooks use.
+    Builtin(&'a str, &'static Builtin),
     /// A call that a client runs itself, with its arguments.
     Client(&'a ClientToolCall, &'a Map<String, Value>),
     /// The processes of a tool, contained by this tier.
     Processes(Tier),
 }
 
-/// Whether a rule denies a built-in by its name. Only such a rule reaches pure built-ins: a list of
-/// allowed names covers only built-ins with effects.
+/// The rule that closes a built-in in the scripts of tools.
 #[must_use]
-pub(crate) fn denies_by_name(rules: &[Rule], builtin: &str) -> bool {
-    rules.iter().any(|rule| {
-        matches!(rule.matcher, Matcher::Named(_))
-            && rule.matcher.objects(&Subject::Builtin(builtin)).is_some()
-    })
+pub(crate) fn closing<'a>(
+    rules: &'a [Rule],
+    name: &str,
+    builtin: &'static Builtin,
+) -> Option<&'a Rule> {
+    let subject = Subject::Builtin(name, builtin);
+    rules
+        .iter()
+        .find(|rule| rule.action != Action::Allow && rule.matcher.objects(&subject).is_some())
 }
 
 /// Every matching rule, strongest first, in list order among equals.
@@ -187,7 +192,7 @@ pub(crate) fn unanswered(found: Vec<Match<'_>>) -> Vec<Match<'_>> {
 mod tests {
     use super::*;
     use crate::artifact::Root;
-    use crate::artifact::root::{ArgConstraint, Ceiling, Policy, ToolsPolicy};
+    use crate::artifact::root::{ArgConstraint, BuiltinLists, Ceiling, Policy, ToolsPolicy};
     use crate::effect::Level;
     use crate::span::{Span, Spanned};
     use serde_json::json;
@@ -212,6 +217,7 @@ mod tests {
                 mode: None,
                 allow: texts(allow),
                 deny: texts(deny),
+                builtins: BuiltinLists::default(),
             },
             ..Root::default()
         }
@@ -235,24 +241,92 @@ mod tests {
         }
     }
 
-    #[test]
-    fn deny_wins_over_allow_and_covers_built_ins() {
-        let root = lists(&["read_*", "write_file"], &["write_*", "exec.*"]);
-        assert!(verdict(&root, &Subject::Name("read_file")).is_none());
-        assert!(verdict(&root, &Subject::Name("write_file")).is_some());
-        assert!(verdict(&root, &Subject::Name("other")).is_some());
-        assert!(verdict(&root, &Subject::Builtin("exec.run")).is_some());
-        assert!(
-            verdict(&root, &Subject::Builtin("fs.read")).is_none(),
-            "an allow list of tools leaves built-ins alone"
-        );
+    fn closes(root: &Root, builtin: &str) -> bool {
+        let (_, _, found) = crate::builtin::find(builtin).expect("a built-in");
+        closing(&rules(&[], root), builtin, found).is_some()
     }
 
     #[test]
-    fn an_allow_list_that_names_built_ins_closes_the_others() {
+    fn a_bare_name_is_a_tools_and_one_with_a_dot_names_built_ins() {
+        let root = lists(&["read_*", "write_file"], &["write_*", "fs.*", "exec"]);
+        assert!(verdict(&root, &Subject::Name("read_file")).is_none());
+        assert!(verdict(&root, &Subject::Name("write_file")).is_some());
+        assert!(verdict(&root, &Subject::Name("other")).is_some());
+        assert!(verdict(&root, &Subject::Name("exec")).is_some());
+        assert!(closes(&root, "fs.read"));
+        assert!(!closes(&root, "exec.run"), "`exec` is a tool's name");
+        for name in ["print", "log", "env", "emit"] {
+            assert!(
+                !closes(&lists(&[], &[name]), name),
+                "{name} is a tool's name"
+            );
+        }
+    }
+
+    #[test]
+    fn an_allow_list_closes_no_built_in() {
         let root = lists(&["*_file", "fs.read"], &[]);
-        assert!(verdict(&root, &Subject::Builtin("fs.read")).is_none());
-        assert!(verdict(&root, &Subject::Builtin("fs.write")).is_some());
+        for name in ["fs.read", "fs.write", "metrics.incr", "env"] {
+            assert!(!closes(&root, name), "{name}");
+        }
+        assert!(verdict(&root, &Subject::Name("read_file")).is_none());
+        let only_dotted = lists(&["fs.read"], &[]);
+        assert!(verdict(&only_dotted, &Subject::Name("read_file")).is_some());
+    }
+
+    #[test]
+    fn the_lists_of_built_ins_restrict_the_scripts_of_tools() {
+        let lists = |allow: Option<&[&str]>, deny: &[&str]| {
+            let texts = |items: &[&str]| items.iter().map(|item| at((*item).to_owned())).collect();
+            let builtins = BuiltinLists {
+                allow: allow.map(|items| at(texts(items))),
+                deny: texts(deny),
+            };
+            Root {
+                tools_policy: ToolsPolicy {
+                    builtins,
+                    ..ToolsPolicy::default()
+                },
+                ..Root::default()
+            }
+        };
+        for (root, open, closed) in [
+            (
+                lists(Some(&["fs.read", "http"]), &[]),
+                &[
+                    "fs.read",
+                    "http.get",
+                    "json.encode",
+                    "log.info",
+                    "print",
+                    "result",
+                ][..],
+                &["fs.write", "exec.run", "env", "metrics.incr"][..],
+            ),
+            (
+                lists(Some(&[]), &[]),
+                &["json.encode", "print"],
+                &["fs.read", "cache.get"],
+            ),
+            (
+                lists(None, &["fs", "env", "*.encode"]),
+                &["exec.run", "json.decode"],
+                &["fs.read", "fs.remove", "env", "json.encode"],
+            ),
+            (
+                lists(Some(&["fs.*"]), &["fs.remove", "log"]),
+                &["fs.read"],
+                &["fs.remove", "log", "log.info"],
+            ),
+        ] {
+            for name in open {
+                assert!(!closes(&root, name), "{name} is open");
+            }
+            for name in closed {
+                assert!(closes(&root, name), "{name} is closed");
+            }
+            assert!(verdict(&root, &Subject::Name("any_tool")).is_none());
+        }
     }
 
     fn judge(root: &Root, arguments: &Value) -> Option<String> {

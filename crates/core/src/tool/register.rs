@@ -309,6 +309,7 @@ impl HostTool {
             examples: Vec::new(),
             strict: false,
             tags: spec.tags.clone(),
+            background: None,
             unsupported: Vec::new(),
         }
     }

@@ -105,7 +105,7 @@ impl View {
         let tools = catalogue.all_tools();
         let tools = tools.map(|tool| Arc::new(active_tool(tool, &rules, scripts)));
         let hooks = catalogue.hooks();
-        let hooks = hooks.filter_map(|hook| Some(Arc::new(active_hook(hook, &rules, scripts)?)));
+        let hooks = hooks.filter_map(|hook| Some(Arc::new(active_hook(hook, scripts)?)));
         let mut view = Self {
             mode: mode.to_owned(),
             sandbox: SandboxPolicy::of(&catalogue.layers, &catalogue.root),
@@ -192,13 +192,9 @@ fn active_tool(tool: &Arc<RegisteredTool>, rules: &[Rule], scripts: &Scripts) ->
     }
 }
 
-fn active_hook(
-    hook: &Arc<RegisteredHook>,
-    rules: &[Rule],
-    scripts: &Scripts,
-) -> Option<ActiveHook> {
+fn active_hook(hook: &Arc<RegisteredHook>, scripts: &Scripts) -> Option<ActiveHook> {
     let effects = Effects::READ.and(Effects::NET_READ).and(Effects::NET_WRITE);
-    let linked = linked(&hook.reaches, Scope::Hooks, effects, rules);
+    let linked = linked(&hook.reaches, Scope::Hooks, effects, &[]);
     let script = hook.hook.script.as_ref()?;
     let when = hook.hook.when.as_ref();
     Some(ActiveHook {
@@ -209,7 +205,7 @@ fn active_hook(
 }
 
 /// The built-ins that a script is linked with: those it mentions, that its side provides, within
-/// its effects. A denied built-in that the worker answers itself is left out here; any other is
+/// its effects. No rule is about hooks. A denied built-in that the worker answers itself is left out here; any other is
 /// refused, with the rule, when the worker calls it.
 fn linked(reaches: &[String], side: Scope, effects: Effects, rules: &[Rule]) -> Vec<u32> {
     let mut indices: Vec<u32> = reaches
@@ -221,7 +217,7 @@ fn linked(reaches: &[String], side: Scope, effects: Effects, rules: &[Rule]) -> 
         })
         .filter(|(_, module, builtin)| {
             builtin.is_asked_for()
-                || !rule::denies_by_name(rules, &builtin::full_name(module, builtin))
+                || rule::closing(rules, &builtin::full_name(module, builtin), builtin).is_none()
         })
         .map(|(index, _, _)| index)
         .collect();

@@ -2,7 +2,7 @@
 
 use super::View;
 use crate::artifact::frontmatter::split;
-use crate::artifact::{Form, LayerFile, Root, Tool};
+use crate::artifact::{Bundle, Form, LayerFile, Root, Tool};
 use crate::check::CheckedProject;
 use crate::diagnostic::Diagnostic;
 use crate::effect::Effects;
@@ -23,6 +23,7 @@ use std::sync::Arc;
 struct Parts<'a> {
     root: &'a Root,
     layers: &'a [LayerFile],
+    bundles: &'a [Bundle],
     tools: Vec<Loaded<'a>>,
 }
 
@@ -48,6 +49,7 @@ impl<'a> Surface<'a> {
         let parts = Parts {
             root: &checked.root,
             layers: &checked.layers,
+            bundles: &checked.bundles,
             tools: tools.collect(),
         };
         parts.surface(&rule::rules(&checked.layers, &checked.root))
@@ -67,6 +69,7 @@ impl<'a> Surface<'a> {
         Parts {
             root: &catalogue.root,
             layers: &catalogue.layers,
+            bundles: &catalogue.bundles,
             tools: tools.collect(),
         }
         .surface(&view.rules)
@@ -95,11 +98,11 @@ impl<'a> Parts<'a> {
         surface.policies.extend(
             self.layers
                 .iter()
-                .map(|layer| policy(&layer.root, PolicyOrigin::Inherited)),
+                .map(|layer| self.policy(&layer.root, PolicyOrigin::Inherited)),
         );
         surface
             .policies
-            .push(policy(self.root, PolicyOrigin::Local));
+            .push(self.policy(self.root, PolicyOrigin::Local));
         if let Some(source) = &self.root.source
             && let Ok(halves) = split(&source.text)
         {
@@ -226,43 +229,56 @@ fn describe<'a>(tool: &'a Tool, texts: &mut Vec<Text<'a>>) {
     });
 }
 
-fn policy(root: &Root, origin: PolicyOrigin) -> Policy {
-    let place = |span: Span| root.source.as_ref().map(|source| Place::new(source, span));
-    let patterns = |list: &[Spanned<String>]| -> Vec<Located<Pattern>> {
-        let of_tools = list.iter().filter(|at| !rule::names_builtins(&at.value));
-        of_tools
-            .filter_map(|at| {
-                Some(Located {
-                    value: Pattern::new(&at.value, Separator::Ordinary).ok()?,
-                    place: place(at.span),
+impl Parts<'_> {
+    fn policy(&self, root: &Root, origin: PolicyOrigin) -> Policy {
+        let place = |span: Span| root.source.as_ref().map(|source| Place::new(source, span));
+        let patterns = |list: &[Spanned<String>]| -> Vec<Located<Pattern>> {
+            let of_tools = list.iter().filter(|at| !rule::names_builtins(&at.value));
+            of_tools
+                .filter_map(|at| {
+                    let value = Pattern::new(&at.value, Separator::Ordinary).ok()?;
+                    let place = place(at.span);
+                    self.is_about_tools(&value)
+                        .then_some(Located { value, place })
                 })
-            })
-            .collect()
-    };
-    let constraints = root
-        .policy
-        .constraints
-        .iter()
-        .filter_map(|Spanned { value, span }| {
-            Some(Constraint {
-                tool: Pattern::new(&value.tool, Separator::Ordinary).ok()?,
-                key: value.arg_key.clone(),
-                accepted: value.arg_patterns.clone(),
-                place: place(*span),
-            })
-        });
-    Policy {
-        origin,
-        tools: Some(patterns(&root.tools_policy.allow)).filter(|list| !list.is_empty()),
-        deny: patterns(&root.tools_policy.deny),
-        ceiling: root.policy.ceiling.as_ref().map(|at| Located {
-            value: at.value,
-            place: place(at.span),
-        }),
-        capabilities: root.policy.capabilities.as_ref().map(|at| Located {
-            value: at.value.clone(),
-            place: place(at.span),
-        }),
-        constraints: constraints.collect(),
+                .collect()
+        };
+        let constraints = root
+            .policy
+            .constraints
+            .iter()
+            .filter_map(|Spanned { value, span }| {
+                Some(Constraint {
+                    tool: Pattern::new(&value.tool, Separator::Ordinary).ok()?,
+                    key: value.arg_key.clone(),
+                    accepted: value.arg_patterns.clone(),
+                    place: place(*span),
+                })
+            });
+        Policy {
+            origin,
+            tools: Some(patterns(&root.tools_policy.allow)).filter(|list| !list.is_empty()),
+            deny: patterns(&root.tools_policy.deny),
+            ceiling: root.policy.ceiling.as_ref().map(|at| Located {
+                value: at.value,
+                place: place(at.span),
+            }),
+            capabilities: root.policy.capabilities.as_ref().map(|at| Located {
+                value: at.value.clone(),
+                place: place(at.span),
+            }),
+            constraints: constraints.collect(),
+        }
+    }
+
+    /// Whether an entry is about tools of this surface. Of those that match none, the check
+    /// reports names of built-ins, and the tools of a bundle that is off are elsewhere.
+    fn is_about_tools(&self, pattern: &Pattern) -> bool {
+        let matches = |name: &str| pattern.is_match(name);
+        if self.tools.iter().any(|loaded| matches(&loaded.tool.name)) {
+            return true;
+        }
+        let mut of_bundles = self.bundles.iter().flat_map(|bundle| &bundle.tools);
+        rule::builtin_meant(pattern.text()).is_none() && !of_bundles.any(|name| matches(name))
     }
 }

@@ -7,6 +7,7 @@ pub mod wire;
 
 mod channel;
 mod check;
+mod condition;
 mod drive;
 mod pool;
 

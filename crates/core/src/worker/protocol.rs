@@ -568,6 +568,7 @@ fn kind_byte(kind: ScriptKind) -> u8 {
         ScriptKind::Tool => 0,
         ScriptKind::Hook => 1,
         ScriptKind::When => 2,
+        ScriptKind::Condition => 3,
     }
 }
 
@@ -576,6 +577,7 @@ fn kind_of(byte: u8) -> Result<ScriptKind, WireError> {
         0 => Ok(ScriptKind::Tool),
         1 => Ok(ScriptKind::Hook),
         2 => Ok(ScriptKind::When),
+        3 => Ok(ScriptKind::Condition),
         _ => Err(WireError::Malformed),
     }
 }

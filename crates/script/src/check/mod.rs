@@ -85,6 +85,10 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
             facts.impure = pure::impure(script, &scopes, predeclared, &facts.reaches, source);
             PayloadNames::Free("payload")
         }
+        ScriptKind::Condition => {
+            facts.impure = pure::impure(script, &scopes, predeclared, &facts.reaches, source);
+            return facts;
+        }
     };
     let payload = payload(script, &scopes, &flows, payloads);
     facts.payload_keys = payload.keys.into_named(source);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use tool_harness::builtin::{Body, Builtin, Module, Scope};
-use tool_harness::facts::ScriptKind;
+use tool_harness::facts::{CONDITION_BUILTINS, ScriptKind};
 
 /// The variables of a `when`.
 const WHEN_VARIABLES: [&str; 2] = ["event", "payload"];
@@ -67,9 +67,13 @@ impl<'m> Predeclared<'m> {
             || (self.kind == ScriptKind::When && WHEN_VARIABLES.contains(&name))
     }
 
-    /// Whether a built-in such as `fs.read` or `env` is pure. One name may stand for different
-    /// built-ins in tools and in hooks.
+    /// Whether an expression may call a built-in such as `fs.read` or `env`: it is pure, or the
+    /// harness answers it while it loads a bundle. One name may stand for different built-ins in
+    /// tools and in hooks.
     pub(super) fn is_pure(&self, reached: &str) -> bool {
+        if self.kind == ScriptKind::Condition && CONDITION_BUILTINS.contains(&reached) {
+            return true;
+        }
         let named: Vec<&Builtin> = match reached.split_once('.') {
             Some((namespace, call)) => self
                 .namespaces

@@ -1,4 +1,4 @@
-//! Whether a `when` is one pure expression.
+//! Whether a `when` or a `condition` is one pure expression.
 
 use super::mentions::named;
 use super::predeclared::Predeclared;

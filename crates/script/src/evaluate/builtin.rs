@@ -45,6 +45,7 @@ impl<'v> StarlarkValue<'v> for BuiltinValue {
             let scripts = match self.kind {
                 ScriptKind::Tool => "tools",
                 ScriptKind::Hook | ScriptKind::When => "hooks",
+                ScriptKind::Condition => "conditions",
             };
             return raise(format!("`{path}` is not available in {scripts}"));
         }

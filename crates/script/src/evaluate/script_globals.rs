@@ -45,7 +45,7 @@ impl ScriptGlobals {
             ScriptKind::Tool => self
                 .tool
                 .get_or_init(|| globals(&self.standard, self.table, ScriptKind::Tool)),
-            ScriptKind::Hook | ScriptKind::When => self
+            ScriptKind::Hook | ScriptKind::When | ScriptKind::Condition => self
                 .hook
                 .get_or_init(|| globals(&self.standard, self.table, ScriptKind::Hook)),
         }

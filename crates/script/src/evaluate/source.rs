@@ -9,7 +9,9 @@ use tool_harness::worker::protocol::Failure;
 
 /// Wrapped around a `when`. Errors on its first line are shifted by the length of the prefix.
 const WHEN_PREFIX: &str = "def __when(event, payload): return (";
-const WHEN_SUFFIX: &str = "\n)\n";
+/// Wrapped around a `condition`, which is true or false whatever its value is.
+const CONDITION_PREFIX: &str = "def __condition(_): return bool(";
+const EXPRESSION_SUFFIX: &str = "\n)\n";
 
 /// The name of the entry function.
 pub(super) fn entry(kind: ScriptKind) -> &'static str {
@@ -17,15 +19,22 @@ pub(super) fn entry(kind: ScriptKind) -> &'static str {
         ScriptKind::Tool => "run",
         ScriptKind::Hook => "handle",
         ScriptKind::When => "__when",
+        ScriptKind::Condition => "__condition",
+    }
+}
+
+/// What is put before an expression, to make it a function.
+fn prefix(kind: ScriptKind) -> Option<&'static str> {
+    match kind {
+        ScriptKind::Tool | ScriptKind::Hook => None,
+        ScriptKind::When => Some(WHEN_PREFIX),
+        ScriptKind::Condition => Some(CONDITION_PREFIX),
     }
 }
 
 /// How many characters precede the author's text on the first line.
 pub(super) fn shift(kind: ScriptKind) -> u32 {
-    match kind {
-        ScriptKind::Tool | ScriptKind::Hook => 0,
-        ScriptKind::When => u32::try_from(WHEN_PREFIX.len()).unwrap_or(0),
-    }
+    u32::try_from(prefix(kind).map_or(0, str::len)).unwrap_or(0)
 }
 
 pub(super) fn parse(kind: ScriptKind, source: &str) -> Result<AstModule, Failure> {
@@ -34,9 +43,9 @@ pub(super) fn parse(kind: ScriptKind, source: &str) -> Result<AstModule, Failure
         column: why.column,
         ..raised(why.name)
     })?;
-    let text = match kind {
-        ScriptKind::Tool | ScriptKind::Hook => source.to_owned(),
-        ScriptKind::When => format!("{WHEN_PREFIX}{source}{WHEN_SUFFIX}"),
+    let text = match prefix(kind) {
+        None => source.to_owned(),
+        Some(prefix) => format!("{prefix}{source}{EXPRESSION_SUFFIX}"),
     };
     AstModule::parse("script", text, &dialect()).map_err(|error| from_error(&error, kind))
 }

@@ -4,6 +4,7 @@ use super::{ECHO, ask, root};
 use crate::support::{Project, call, code, hook, tool};
 use serde_json::json;
 use std::sync::Arc;
+use tool_harness::artifact::Authority;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_denied_builtin_raises_in_every_script_however_it_is_reached() {
@@ -21,8 +22,9 @@ async fn a_denied_builtin_raises_in_every_script_however_it_is_reached() {
         "deny: [\"fs.*\"]",
         "deny: [fs.exists]",
         "deny: [\"*.exists\"]",
-        "allow: [t, \"fs.read\"]",
-        "deny: [fs]",
+        "builtins: {allow: [fs.read]}",
+        "builtins: {deny: [fs]}",
+        "builtins: {deny: [fs.exists]}",
     ] {
         for script in scripts {
             let rules = root(&format!("tools_policy: {{{policy}}}\n"));
@@ -48,8 +50,17 @@ async fn a_denied_builtin_raises_in_every_script_however_it_is_reached() {
             );
         }
     }
-    for script in scripts {
-        let rules = root("tools_policy: {deny: [fs.write]}\n");
+    for (script, policy) in scripts.into_iter().flat_map(|script| {
+        [
+            "deny: [fs.write]",
+            "deny: [fs, exec]",
+            "allow: [t, fs.read]",
+            "builtins: {allow: [\"fs.e*\"]}",
+            "builtins: {allow: [fs], deny: [fs.write]}",
+        ]
+        .map(|policy| (script, policy))
+    }) {
+        let rules = root(&format!("tools_policy: {{{policy}}}\n"));
         let result = ask(
             &[
                 ("harness.md", &rules),
@@ -62,14 +73,54 @@ async fn a_denied_builtin_raises_in_every_script_however_it_is_reached() {
         assert_eq!(
             result.value,
             Some(json!(false)),
-            "{script}: {:?}",
+            "{policy}: {script}: {:?}",
             result.error
         );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_denied_builtin_raises_even_without_effects_and_in_hooks() {
+async fn a_layer_above_closes_built_ins_and_a_project_cannot_open_them() {
+    let script = tool("def run(args):\n    return fs.exists(\"a\")");
+    for (above, project_rules, expected) in [
+        ("deny: [fs.exists]", "allow: [t, fs.exists]", "tool.failed"),
+        (
+            "builtins: {deny: [fs]}",
+            "builtins: {allow: [fs]}",
+            "tool.failed",
+        ),
+        (
+            "builtins: {allow: [http]}",
+            "builtins: {allow: [fs]}",
+            "tool.failed",
+        ),
+        ("builtins: {allow: [fs]}", "allow: [t]", "none"),
+        (
+            "allow: [t, http.get]",
+            "builtins: {allow: [fs.exists]}",
+            "none",
+        ),
+    ] {
+        let project = Project::new(&[
+            (
+                "harness.md",
+                &root(&format!("tools_policy: {{{project_rules}}}\n")),
+            ),
+            (".harness/tools/t.md", &script),
+            ("above.md", &root(&format!("tools_policy: {{{above}}}\n"))),
+        ]);
+        for authority in [Authority::Machine, Authority::User] {
+            let layer = project.path().join("above.md");
+            let builder = project.builder().layer(authority, layer);
+            let engine = builder.load().await.expect("loads");
+            let result = engine.call(call("t", json!({}))).await;
+            assert_eq!(code(&result), expected, "{above} above {project_rules}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denied_builtin_raises_in_tools_even_without_effects_and_never_in_hooks() {
     for (name, expression) in [
         ("json.encode", "json.encode({})"),
         ("time.now", "time.now()"),
@@ -79,7 +130,7 @@ async fn a_denied_builtin_raises_even_without_effects_and_in_hooks() {
         ("env", "env(\"HOME\")"),
     ] {
         let rules = root(&format!(
-            "tools_policy: {{deny: [{name}]}}\nsandbox: {{env: [HOME]}}\n"
+            "tools_policy: {{builtins: {{deny: [{name}], allow: [fs.read]}}}}\nsandbox: {{env: [HOME]}}\n"
         ));
         let script = format!("def run(args):\n    return [{expression}, 1][1]");
         let files = [
@@ -98,22 +149,15 @@ async fn a_denied_builtin_raises_even_without_effects_and_in_hooks() {
             (".harness/tools/t.md", &tool(ECHO)),
             (".harness/hooks/guard.md", &guard),
         ];
-        let result = Project::new(&files)
-            .engine()
-            .await
-            .call(call("t", json!({})))
-            .await;
+        let project = Project::new(&files);
+        let builder = project.builder().environment(Arc::new(|_| Ok(None)));
+        let engine = builder.load().await.expect("loads");
+        let result = engine.call(call("t", json!({}))).await;
         assert_eq!(
             code(&result),
-            "tool.hook.failed",
+            "none",
             "{name} in a hook: {:?}",
-            result.value
-        );
-        assert!(
-            result
-                .error
-                .is_some_and(|error| error.message.contains(name)),
-            "{name}"
+            result.error
         );
         if name.starts_with("json") || name.starts_with("re.") {
             let early = format!("x = {expression}\ndef run(args):\n    return 1");

@@ -347,15 +347,14 @@ async fn hooks_overrides_and_unenforced_fields_of_a_bundle_take_effect() {
     )
     .await;
     assert_eq!(result.value, Some(json!("replaced")), "{:?}", result.error);
-    for field in ["condition: \"False\"\n", "depends_on: [nowhere]\n"] {
+    for (field, expected) in [
+        ("condition: \"False\"\n", "tool.unknown"),
+        ("condition: \"True\"\n", "none"),
+        ("depends_on: [nowhere]\n", "tool.not_advertised"),
+    ] {
         let project = Project::new(&[(".harness/plugins/p.md", &tools(field, "x"))]);
         let result = project.engine().await.call(call("t", json!({}))).await;
-        assert_eq!(
-            code(&result),
-            "tool.unsupported",
-            "{field}: {:?}",
-            result.value
-        );
+        assert_eq!(code(&result), expected, "{field}: {:?}", result.value);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Policy, end to end: a denied call stays denied, whatever a hook, a script or a model says.
 
 mod builtins;
+mod bundles;
 mod hooks;
 mod rules;
 

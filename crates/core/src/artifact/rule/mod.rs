@@ -1,5 +1,8 @@
 //! The rules that the reader reports, one file for each code.
 
+pub(crate) mod bundle_field_idle;
+pub(crate) mod bundle_name_differs;
+pub(crate) mod bundle_type_differs;
 pub(crate) mod ceiling_twice;
 pub(crate) mod domain_invalid;
 pub(crate) mod event_missing;
@@ -95,4 +98,7 @@ pub(crate) const RULES: &[Rule] = &[
     domain_invalid::RULE,
     pattern_invalid::RULE,
     mode_unread::RULE,
+    bundle_type_differs::RULE,
+    bundle_name_differs::RULE,
+    bundle_field_idle::RULE,
 ];

@@ -139,13 +139,55 @@ fn a_hook_can_be_given_hosts_and_nothing_else() {
 }
 
 #[test]
-fn a_bundle_gives_tools_and_hooks_of_its_layer_and_its_condition_is_theirs() {
-    let bundle = "---\nversion: 1.2\ncondition: mode == 'x'\ntools:\n  - name: a\nhooks:\n  - { name: h, event: tool.pre }\n---\n";
+fn a_bundle_gives_tools_and_hooks_of_its_layer_and_what_decides_about_them() {
+    let bundle = "---\ntype: plugin\nname: p\nversion: 1.2\ndescription: d\nauthor: a\ncondition: env('x') == ''\ndepends_on: [q]\ntools:\n  - name: a\nhooks:\n  - { handler: h, event: tool.pre }\n---\n";
     let artifacts = project(&[(".harness/plugins/p.md", bundle)]);
     assert_eq!(codes(&artifacts), [""; 0]);
-    assert_eq!(artifacts.tools[0].unsupported[0].value, "condition");
-    assert_eq!(artifacts.hooks[0].unsupported[0].value, "condition");
+    assert_eq!(artifacts.hooks[0].name, "h");
+    let bundle = &artifacts.bundles[0];
+    assert_eq!(
+        (
+            bundle.name.as_str(),
+            bundle.version.as_deref(),
+            bundle.kind()
+        ),
+        ("p", Some("1.2"), "plugin")
+    );
+    assert_eq!(
+        bundle.condition.as_ref().map(|script| &*script.text),
+        Some("env('x') == ''")
+    );
+    assert_eq!(bundle.depends_on[0].value, "q");
+    assert_eq!(bundle.tools, ["a"]);
     assert_eq!(artifacts.tools[0].layer(), crate::artifact::Layer::Plugin);
+}
+
+#[test]
+fn the_folder_and_the_file_decide_what_a_bundle_is_and_nothing_breaks() {
+    for (text, expected) in [
+        ("type: plugin\nname: p\n", &[][..]),
+        ("type: override\n", &["BUNDLE_TYPE_DIFFERS"]),
+        ("type: plugins\n", &["BUNDLE_TYPE_DIFFERS"]),
+        (
+            "type: model\nmodels: [{name: m}]\n",
+            &["BUNDLE_TYPE_DIFFERS"],
+        ),
+        (
+            "type: harness\nname: other\n",
+            &["BUNDLE_TYPE_DIFFERS", "BUNDLE_NAME_DIFFERS"],
+        ),
+        ("priority: 3\ntags: [a]\n", &["BUNDLE_FIELD_IDLE"]),
+        ("models: [{name: m}]\n", &["KEY_UNKNOWN"]),
+        (
+            "type: model\nmodel: m\n",
+            &["BUNDLE_TYPE_DIFFERS", "KEY_UNKNOWN"],
+        ),
+    ] {
+        let artifacts = project(&[(".harness/plugins/p.md", &format!("---\n{text}---\n"))]);
+        assert_eq!(codes(&artifacts), expected, "{text}");
+        let breaks = expected.contains(&"KEY_UNKNOWN");
+        assert_eq!(artifacts.broken_hooks.len(), usize::from(breaks), "{text}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::effect::{Effects, Level};
 fn every_field_of_the_root_reaches_its_place() {
     let artifacts = project(&[(
         "harness.md",
-        "---\nformat: 1\ntools_policy: { mode: allowlist, allow: ['read_*'], deny: [exec.run] }\npolicy:\n  side_effect_level: workspace_write\n  \
+        "---\nformat: 1\ntools_policy: { mode: allowlist, allow: ['read_*'], deny: [exec.run], builtins: { allow: [fs], deny: [fs.remove] } }\npolicy:\n  side_effect_level: workspace_write\n  \
          capabilities: { git: [read] }\n  tool_arg_constraints:\n    - { tool: write_*, arg_key: path, arg_patterns: ['src/**'] }\n\
          limits: { memory_mb: 64 }\nsandbox: { env: [HOME] }\nmodel: { name: m }\n---\nYou help.\n",
     )]);
@@ -28,6 +28,15 @@ fn every_field_of_the_root_reaches_its_place() {
             root.tools_policy.deny[0].value.as_str()
         ),
         ("read_*", "exec.run")
+    );
+    let builtins = &root.tools_policy.builtins;
+    let allow = builtins.allow.as_ref().expect("a list");
+    assert_eq!(
+        (
+            allow.value[0].value.as_str(),
+            builtins.deny[0].value.as_str()
+        ),
+        ("fs", "fs.remove")
     );
     assert_eq!(
         root.policy.ceiling.as_ref().expect("a ceiling").value,
@@ -78,6 +87,14 @@ fn a_mistake_in_the_root_breaks_it() {
     check("You help.\n", "FRONTMATTER_MISSING");
     check("---\ntool_policy: {}\n---\n", "KEY_UNKNOWN");
     check("---\ntools_policy: { denied: [x] }\n---\n", "KEY_UNKNOWN");
+    check(
+        "---\ntools_policy: { builtins: { only: [x] } }\n---\n",
+        "KEY_UNKNOWN",
+    );
+    check(
+        "---\ntools_policy: { builtins: { deny: ['['] } }\n---\n",
+        "PATTERN_INVALID",
+    );
     check("---\nformat: 2\n---\n", "FORMAT_UNKNOWN");
     check(
         "---\npolicy: { tool_arg_constraints: [{ tool: x }] }\n---\n",

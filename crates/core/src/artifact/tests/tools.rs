@@ -362,8 +362,7 @@ fn what_would_restrict_and_is_not_enforced_is_listed_with_its_place() {
             "{frontmatter}"
         );
     };
-    check("async: true", &["async"]);
-    check("async: false", &[]);
+    check("async: true", &[]);
     check("permissions: []", &[]);
     check(
         "requires_approval: args['n'] > 3",
@@ -379,10 +378,10 @@ fn what_would_restrict_and_is_not_enforced_is_listed_with_its_place() {
     check("idempotency: natural", &[]);
     check("retry: { max_attempts: 3 }", &[]);
     check("limits: { processes: 2, max_calls: 1 }", &[]);
-    let (tool, _) = tool("risk: read\nasync: true");
+    let (tool, _) = tool("risk: read\nrequires_approval: args['n']");
     assert_eq!(
         tool.place(tool.unsupported[0].span).to_string(),
-        ".harness/tools/x.md:3:1"
+        ".harness/tools/x.md:3:20"
     );
 }
 

@@ -14,7 +14,7 @@ pub(in crate::check) const RULE: Rule<Check> = Rule {
           anyway would promise a protection that does not exist, so the call is refused.",
     bad: &[(
         ".harness/tools/read_note.md",
-        "---\nasync: true\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
+        "---\nrequires_approval: args[\"all\"]\nscript: |\n  def run(args):\n      return fs.read(\"note.txt\")\n---\nReads the note.\n",
     )],
     good: &[READ_NOTE],
     check: Check::Project(check),

@@ -5,6 +5,10 @@ mod alias_not_offered;
 mod argument_not_required;
 pub(crate) mod artifact_blocked;
 mod body_empty;
+mod builtin_closed;
+pub(super) mod bundle_condition_failed;
+pub(super) mod bundle_dependency;
+mod bundle_off;
 mod ceiling_admits_processes;
 pub(super) mod checks_ineffective;
 mod effects_contradict;
@@ -33,6 +37,9 @@ mod name_not_offered;
 mod name_style;
 mod name_verb;
 mod override_replaces;
+mod policy_allow_builtin;
+mod policy_builtin_unknown;
+mod policy_name_is_builtin;
 mod sandbox_widened;
 mod schema_default;
 mod schema_invalid;
@@ -49,6 +56,8 @@ mod script_unknown_builtin;
 mod script_unknown_name;
 mod script_unread;
 mod secret_in_artifact;
+mod tool_asks_nobody;
+mod tool_async_waits;
 mod tool_duplicate;
 
 use super::subject::{Findings, HookSubject, Project, ScriptSubject, ToolSubject};
@@ -112,6 +121,15 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     effects_understated::RULE,
     effects_overstated::RULE,
     ceiling_admits_processes::RULE,
+    policy_allow_builtin::RULE,
+    policy_name_is_builtin::RULE,
+    policy_builtin_unknown::RULE,
+    builtin_closed::RULE,
+    tool_asks_nobody::RULE,
+    tool_async_waits::RULE,
+    bundle_condition_failed::RULE,
+    bundle_dependency::RULE,
+    bundle_off::RULE,
 ];
 
 /// The rule of hooks on `artifact.load`, which judge a project while it is loaded.

@@ -24,7 +24,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     let (entry, given, form) = match subject.kind {
         ScriptKind::Tool => ("run", 1, "def run(args):"),
         ScriptKind::Hook => ("handle", 2, "def handle(event, payload):"),
-        ScriptKind::When => return,
+        ScriptKind::When | ScriptKind::Condition => return,
     };
     // A later definition of the same name replaces an earlier one.
     let Some(function) = facts

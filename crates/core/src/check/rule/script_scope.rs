@@ -37,8 +37,8 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
             "hooks",
             "hooks can read files, use the pure built-ins, `log`, `emit` and `metrics`; let a tool do the work",
         ),
-        // A `when` may use nothing but pure built-ins, which is another rule.
-        ScriptKind::When => return,
+        // A `when` may use nothing but pure built-ins, which is another rule; so may a condition.
+        ScriptKind::When | ScriptKind::Condition => return,
     };
     for (named, _) in reached(facts).filter(|(_, builtin)| builtin.scope == foreign) {
         findings.add(

@@ -25,6 +25,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     let what = match subject.kind {
         ScriptKind::Tool | ScriptKind::Hook => "script",
         ScriptKind::When => "when",
+        ScriptKind::Condition => "condition",
     };
     findings.add(
         RULE.finding(format!("`{what}` does not parse: {}", error.name))

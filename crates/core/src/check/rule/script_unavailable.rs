@@ -28,7 +28,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     let foreign = match subject.kind {
         ScriptKind::Tool => Scope::Hooks,
         ScriptKind::Hook => Scope::Tools,
-        ScriptKind::When => return,
+        ScriptKind::When | ScriptKind::Condition => return,
     };
     for (named, builtin) in reached(facts) {
         let Body::Absent(missing) = builtin.body else {

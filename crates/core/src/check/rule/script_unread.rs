@@ -23,6 +23,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     let field = match subject.kind {
         ScriptKind::Tool | ScriptKind::Hook => "script",
         ScriptKind::When => "when",
+        ScriptKind::Condition => "condition",
     };
     findings.add(
         RULE.finding(format!("no worker could be started to read `{field}`: {why}"))

@@ -59,10 +59,14 @@ pub(super) fn admit(
             "`{name}` is not among what this script was checked for"
         ));
     }
-    let found = rule::matches(&ctx.view().rules, &Subject::Builtin(&name));
-    if let Some(found) = found.iter().find(|one| one.rule.action != Action::Allow) {
-        ctx.record_rule(&ctx.call().tool, &name, found);
-        return Err(found.rule.denial_of(&name));
+    // Policy is about what tools do; a hook may always count and log.
+    if side == Scope::Tools {
+        let subject = Subject::Builtin(&name, builtin);
+        let found = rule::matches(&ctx.view().rules, &subject);
+        if let Some(found) = found.iter().find(|one| one.rule.action != Action::Allow) {
+            ctx.record_rule(&ctx.call().tool, &name, found);
+            return Err(found.rule.denial_of(&name));
+        }
     }
     let args = builtin::verify(builtin, args).map_err(|problem| format!("{name}: {problem}"))?;
     Ok(BuiltinCall {

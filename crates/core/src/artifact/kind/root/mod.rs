@@ -10,7 +10,9 @@ pub(crate) use checks::SeveritySetting;
 #[cfg(test)]
 pub(crate) use policy::ArgConstraint;
 pub use policy::Policy;
-pub(crate) use policy::{Capabilities, Ceiling, ListMode, ToolsPolicy, missing_capability};
+pub(crate) use policy::{
+    BuiltinLists, Capabilities, Ceiling, ListMode, ToolsPolicy, missing_capability,
+};
 pub(in crate::artifact) use policy::{POLICY_FIELD, TOOLS_POLICY_FIELD, capabilities};
 pub use sandbox::Sandbox;
 pub(in crate::artifact) use sandbox::{NETWORK_FIELD, SANDBOX_FIELD};

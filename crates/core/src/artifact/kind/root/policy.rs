@@ -15,7 +15,7 @@ pub(in crate::artifact) const TOOLS_POLICY_FIELD: Field = Field::new(
     "tools_policy",
     Shape::Record(TOOLS_POLICY),
     "everything is allowed",
-    "Which tools and built-ins may be used, by name.",
+    "Which tools may be called and which built-ins their scripts may use, by name.",
 );
 
 const TOOLS_POLICY: &[Field] = &[
@@ -29,13 +29,34 @@ const TOOLS_POLICY: &[Field] = &[
         "allow",
         TEXTS,
         "none",
-        "Globs over names of tools and built-ins that may be used.",
+        "Globs over names of tools that may be called. An entry with a dot names built-ins and restricts nothing.",
     ),
     Field::new(
         "deny",
         TEXTS,
         "none",
-        "Globs over names of tools and built-ins that may not be used.",
+        "Globs over names of tools that may not be called. An entry with a dot, such as `exec.*`, names built-ins that raise in the scripts of tools.",
+    ),
+    Field::new(
+        "builtins",
+        Shape::Record(BUILTINS),
+        "every built-in",
+        "Which built-ins the scripts of tools may use.",
+    ),
+];
+
+const BUILTINS: &[Field] = &[
+    Field::new(
+        "allow",
+        TEXTS,
+        "every built-in",
+        "Globs over the built-ins that reach out of a script, such as `fs.read` or `http.*`; a module's name stands for all of it. Pure helpers, results and the log need no entry.",
+    ),
+    Field::new(
+        "deny",
+        TEXTS,
+        "none",
+        "Globs over built-ins that raise, pure ones included.",
     ),
 ];
 
@@ -96,6 +117,17 @@ pub struct ToolsPolicy {
     pub mode: Option<Spanned<ListMode>>,
     /// `allow` globs.
     pub allow: Vec<Spanned<String>>,
+    /// `deny` globs.
+    pub deny: Vec<Spanned<String>>,
+    /// `builtins`.
+    pub builtins: BuiltinLists,
+}
+
+/// `tools_policy.builtins`: what the scripts of tools may use.
+#[derive(Clone, Debug, Default)]
+pub struct BuiltinLists {
+    /// `allow` globs, when written; an empty list allows nothing.
+    pub allow: Option<Spanned<Vec<Spanned<String>>>>,
     /// `deny` globs.
     pub deny: Vec<Spanned<String>>,
 }
@@ -196,6 +228,12 @@ pub(super) fn tools_policy(problems: &mut Problems<'_>, node: &Node) -> ToolsPol
     for list in ["allow", "deny"] {
         globs(problems, node.get(list), &format!("tools_policy.{list}"));
     }
+    let builtins = node.get("builtins");
+    let builtin_list = |name: &str| builtins.and_then(|builtins| builtins.get(name));
+    for list in ["allow", "deny"] {
+        let field = format!("tools_policy.builtins.{list}");
+        globs(problems, builtin_list(list), &field);
+    }
     let mode = node.get("mode").and_then(|mode| {
         let value = match mode.text()? {
             "allowlist" => ListMode::Allowlist,
@@ -208,6 +246,10 @@ pub(super) fn tools_policy(problems: &mut Problems<'_>, node: &Node) -> ToolsPol
         mode,
         allow: texts(node.get("allow")),
         deny: texts(node.get("deny")),
+        builtins: BuiltinLists {
+            allow: builtin_list("allow").map(|node| node.spanned(texts(Some(node)))),
+            deny: texts(builtin_list("deny")),
+        },
     }
 }
 

@@ -67,7 +67,7 @@ pub(in crate::artifact) const FIELDS: &[Field] = &[
         "0",
         "The longest wall-clock time one run of the body may take; 0 means that only the call's own limit counts. It starts anew for each attempt of `retry` and for waiting for a slot; everything ends with the caller's time.",
     ),
-    Field::new("async", Shape::Bool, "false", "The call returns a task at once and goes on in the background.").unsupported(),
+    Field::new("async", Shape::Bool, "false", "Reserved for background tasks, which do not exist yet: the call runs and waits for its result.").idle(),
     Field::new("input_schema", Shape::JsonSchema, "none", "The arguments as one JSON Schema; excludes `parameters`."),
     Field::new("output_schema", Shape::JsonSchema, "none", "The JSON Schema that a result must satisfy."),
     Field::new(
@@ -185,8 +185,9 @@ pub struct Tool {
     pub strict: bool,
     /// `tags`.
     pub tags: Vec<String>,
-    /// Fields the author wrote that are not enforced yet, such as `retry` or `async`, with their
-    /// places. Each refuses the call.
+    /// The place of `async: true`.
+    pub(crate) background: Option<Span>,
+    /// Fields the author wrote that are not enforced yet, with their places. Each refuses the call.
     pub unsupported: Vec<Spanned<&'static str>>,
 }
 
@@ -249,6 +250,10 @@ pub(in crate::artifact) fn read_tool(
         examples: node.items_of("examples").iter().map(example).collect(),
         strict,
         tags: words(node.get("tags")),
+        background: node
+            .get("async")
+            .filter(|node| node.bool() == Some(true))
+            .map(|node| node.span),
         unsupported: unsupported(ArtifactKind::Tool, node),
         annotations,
         origin,
@@ -320,6 +325,7 @@ impl Tool {
             examples: Vec::new(),
             strict: false,
             tags,
+            background: None,
             unsupported: Vec::new(),
         }
     }
