@@ -85,9 +85,19 @@ pub struct Facts {
     pub recursion: Vec<Named>,
     /// Keys that a tool reads from its arguments as `args["x"]` in every run, without a check.
     pub required_arguments: Vec<Named>,
-    /// Keys that a hook reads from its payload as `payload["x"]` or `payload.get("x")` (also
-    /// nested: `tool.name`).
+    /// Keys that a hook reads from its payload as `payload["x"]`, without a check (also nested:
+    /// `tool.name`).
     pub payload_keys: Vec<Named>,
+    /// Keys that a hook reads from its payload and whose absence it handles, as
+    /// `payload.get("x")`.
+    pub optional_payload_keys: Vec<Named>,
+    /// Keys that a hook reads as fields: `agent` for `payload.agent`, `args.path` for
+    /// `payload["args"].path`.
+    pub payload_fields: Vec<Named>,
+    /// Where a hook that never returns `modify` changes its payload: the source of each change.
+    pub payload_changes: Vec<Named>,
+    /// What a hook does with `payload["result"]` that only text allows, such as `lower`.
+    pub text_results: Vec<Named>,
     /// Strings that a hook compares with the name of the called tool.
     pub compared_names: Vec<Named>,
     /// Keys of returned dict literals that mean nothing here, as in `{"decision": ...}`.

@@ -3,6 +3,7 @@
 //! One file per kind of fact; they share `scope`, `flow` and `tree`. Nothing is evaluated. It still
 //! runs in a worker, because the parser recurses.
 
+pub(crate) mod changes;
 pub(crate) mod dialect;
 mod flow;
 mod functions;
@@ -10,6 +11,7 @@ mod handle;
 mod mentions;
 mod nesting;
 mod payload;
+mod payload_change;
 pub(crate) mod predeclared;
 mod pure;
 mod reach;
@@ -86,8 +88,14 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
             PayloadNames::Free("payload")
         }
     };
-    let payload = payload(script, &scopes, &flows, payloads);
+    let changes =
+        payload_change::payload_changes(script, &scopes, &flows, &payloads, source);
+    facts.payload_changes = changes.into_named(source);
+    let payload = payload(script, &scopes, &flows, predeclared, &payloads);
     facts.payload_keys = payload.keys.into_named(source);
+    facts.optional_payload_keys = payload.optional_keys.into_named(source);
+    facts.payload_fields = payload.fields.into_named(source);
+    facts.text_results = payload.text_uses.into_named(source);
     facts.compared_names = payload.compared.into_named(source);
     facts
 }

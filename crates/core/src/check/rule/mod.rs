@@ -22,11 +22,15 @@ mod hook_duplicate;
 mod hook_event_idle;
 mod hook_event_unknown;
 mod hook_parameters_swapped;
+mod hook_payload_field;
 mod hook_payload_key;
+mod hook_payload_unreturned;
+mod hook_result_not_text;
 mod hook_return_shape;
 mod hook_unknown_tool;
 mod hook_when_impure;
 mod hook_without_hosts;
+mod hook_without_script;
 mod host_unlisted;
 mod inject_is_parameter;
 mod name_not_offered;
@@ -93,6 +97,7 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     script_unread::RULE,
     script_no_run::RULE,
     script_no_handle::RULE,
+    hook_without_script::RULE,
     script_arity::RULE,
     hook_parameters_swapped::RULE,
     script_recursion::RULE,
@@ -106,6 +111,9 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     hook_event_idle::RULE,
     hook_when_impure::RULE,
     hook_payload_key::RULE,
+    hook_payload_field::RULE,
+    hook_payload_unreturned::RULE,
+    hook_result_not_text::RULE,
     hook_return_shape::RULE,
     hook_unknown_tool::RULE,
     effects_contradict::RULE,
