@@ -17,6 +17,17 @@ pub enum ScriptKind {
     When,
 }
 
+impl ScriptKind {
+    /// The field of an artifact that holds such a script.
+    #[must_use]
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Tool | Self::Hook => "script",
+            Self::When => "when",
+        }
+    }
+}
+
 /// A name and its place in the script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
@@ -102,6 +113,10 @@ pub struct Facts {
     pub compared_names: Vec<Named>,
     /// Keys of returned dict literals that mean nothing here, as in `{"decision": ...}`.
     pub odd_returns: Vec<Named>,
+    /// Environment variables that it reads with `env` and a literal name.
+    pub variables: Vec<Named>,
+    /// Formats of numbers and columns that Starlark does not have, such as `%.2f`.
+    pub number_formats: Vec<Named>,
     /// For `When`: why it is not one pure expression.
     pub impure: Option<Named>,
 }

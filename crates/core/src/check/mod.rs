@@ -121,6 +121,7 @@ pub(crate) fn check_as_read(
             .flat_map(|map| map.tools.iter().filter_map(|tool| tool.name.as_deref()));
         let project = Project {
             root: &artifacts.root,
+            layers: &artifacts.layers,
             tools: &artifacts.tools,
             hooks: &artifacts.hooks,
             clients: &artifacts.clients,

@@ -2,7 +2,7 @@
 
 use super::resolve::Resolution;
 use crate::artifact::tool::Script;
-use crate::artifact::{ClientMap, Form, Hook, Root, Tool};
+use crate::artifact::{ClientMap, Form, Hook, LayerFile, Root, Tool};
 use crate::diagnostic::{Diagnostic, one_line};
 use crate::facts::FactsBySource;
 use crate::facts::{Facts, ScriptKind, Unread};
@@ -14,6 +14,8 @@ use std::sync::Arc;
 pub struct Project<'a> {
     /// The root file's settings.
     pub root: &'a Root,
+    /// The files of the machine and of the user.
+    pub(crate) layers: &'a [LayerFile],
     /// The tools that remain.
     pub tools: &'a [Tool],
     /// The hooks that remain.

@@ -55,7 +55,8 @@ fn assigns(stmt: &AstStmt) -> bool {
         StmtP::For(each) => has_element(&each.var),
         _ => false,
     };
-    stmt.node.visit_stmt(|child| found = found || assigns(child));
+    stmt.node
+        .visit_stmt(|child| found = found || assigns(child));
     found
 }
 

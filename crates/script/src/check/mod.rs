@@ -8,6 +8,7 @@ pub(crate) mod dialect;
 mod flow;
 mod functions;
 mod handle;
+mod literals;
 mod mentions;
 mod nesting;
 mod payload;
@@ -61,12 +62,15 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
     let scopes = Scopes::of(script);
     let flows = Flows::of(script, &scopes);
     let reach = reach::reach(script, &scopes, &flows, predeclared);
+    let literals = literals::literals(script, &scopes);
     let mut facts = Facts {
         functions: functions::functions(script, source),
         reaches: reach.reaches.into_named(source),
         unknown_names: reach.unknown_names.into_named(source),
         unknown_members: reach.unknown_members.into_named(source),
         recursion: recursion::recursion(script, &scopes).into_named(source),
+        variables: literals.variables.into_named(source),
+        number_formats: literals.number_formats.into_named(source),
         ..Facts::default()
     };
     let payloads = match kind {
@@ -88,8 +92,7 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
             PayloadNames::Free("payload")
         }
     };
-    let changes =
-        payload_change::payload_changes(script, &scopes, &flows, &payloads, source);
+    let changes = payload_change::payload_changes(script, &scopes, &flows, &payloads, source);
     facts.payload_changes = changes.into_named(source);
     let payload = payload(script, &scopes, &flows, predeclared, &payloads);
     facts.payload_keys = payload.keys.into_named(source);

@@ -7,7 +7,9 @@ use super::payload::PayloadNames;
 use super::scope::{NameOrigin, Scopes, Variable};
 use super::tree::{at, each_expr, key_read, text};
 use starlark::codemap::Spanned;
-use starlark::syntax::ast::{AssignP, AssignTargetP, AstAssignTarget, AstExpr, AstStmt, ExprP, StmtP};
+use starlark::syntax::ast::{
+    AssignP, AssignTargetP, AstAssignTarget, AstExpr, AstStmt, ExprP, StmtP,
+};
 use std::collections::HashSet;
 use tool_harness::span::Source;
 

@@ -21,6 +21,11 @@ mod failure;
 mod globals;
 mod meter;
 mod payload;
+#[expect(
+    unsafe_code,
+    reason = "the derive for Starlark values implements an unsafe marker trait"
+)]
+mod record;
 mod script;
 mod script_globals;
 mod source;
@@ -128,7 +133,10 @@ impl LoadedScripts {
 
     /// Runs one hook. `room` is how many bytes the remaining verdicts of the chain may take
     /// together.
-    #[expect(clippy::too_many_arguments, reason = "the parts of a chain that a hook needs")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a chain that a hook needs"
+    )]
     fn link<'v>(
         &self,
         index: u32,

@@ -23,9 +23,9 @@ pub(super) const RULE: Rule<Check> = Rule {
 
 fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     let Ok(facts) = subject.facts else { return };
-    let (field, severity) = match subject.kind {
-        ScriptKind::When => ("when", Severity::Warning),
-        ScriptKind::Hook | ScriptKind::Tool => ("script", Severity::Error),
+    let severity = match subject.kind {
+        ScriptKind::When => Severity::Warning,
+        ScriptKind::Hook | ScriptKind::Tool => Severity::Error,
     };
     for read in &facts.payload_fields {
         let steps: Vec<&str> = read.name.split('.').collect();
@@ -33,13 +33,11 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         let (last, before) = steps.split_last().unwrap_or((&"", &[]));
         let of: String = before.iter().map(|step| format!("[\"{step}\"]")).collect();
         findings.add(
-            RULE.finding(format!(
-                "`payload{of}` is a dict, so it has no `.{last}`"
-            ))
-            .severity(severity)
-            .at(subject.script.place_of(read.position()))
-            .field(field)
-            .help(format!("write `payload{indexed}`")),
+            RULE.finding(format!("`payload{of}` is a dict, so it has no `.{last}`"))
+                .severity(severity)
+                .at(subject.script.place_of(read.position()))
+                .field(subject.kind.field())
+                .help(format!("write `payload{indexed}`")),
         );
     }
 }

@@ -10,6 +10,7 @@ pub(super) mod checks_ineffective;
 mod effects_contradict;
 mod effects_overstated;
 mod effects_understated;
+mod env_unlisted;
 pub(crate) mod export_description_long;
 pub(crate) mod export_keyword;
 pub(crate) mod export_name;
@@ -45,6 +46,7 @@ mod script_arity;
 mod script_crashed;
 mod script_no_handle;
 mod script_no_run;
+mod script_number_format;
 mod script_recursion;
 mod script_scope;
 mod script_syntax;
@@ -105,6 +107,8 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     script_unknown_builtin::RULE,
     script_scope::RULE,
     script_unavailable::RULE,
+    script_number_format::RULE,
+    env_unlisted::RULE,
     host_unlisted::RULE,
     hook_without_hosts::RULE,
     hook_event_unknown::RULE,

@@ -19,7 +19,7 @@ use crate::view::ActiveHook;
 use crate::worker::Crossing;
 use crate::worker::script::Script;
 use io::{SandboxedIo, SideOutcomes};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -192,9 +192,24 @@ pub(super) fn note(ctx: &Context, source: &str, call: &BuiltinCall) {
     ctx.record_raised(|| EventKind::Log {
         level: LogLevel::of(call.builtin.name),
         message,
-        fields: call.args.get(1).clone(),
+        fields: fields(&call.args),
         source: source.to_owned(),
     });
+}
+
+/// The named values of a message: a dict, then named arguments.
+fn fields(args: &Args) -> Value {
+    let mut fields = Map::new();
+    for index in [1, 2] {
+        let given = args.get(index).as_object();
+        fields.extend(
+            given
+                .into_iter()
+                .flatten()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+    }
+    Value::Object(fields)
 }
 
 /// What host built-ins may touch.

@@ -6,7 +6,7 @@ mod names;
 use crate::check::{SOURCE_LIMIT, facts};
 use serde_json::Value;
 use tool_harness::Effects;
-use tool_harness::builtin::{Args, Body, Builtin, Module, Scope};
+use tool_harness::builtin::{Args, Body, Builtin, Module, Scope, Shape};
 use tool_harness::facts::{Facts, Named, ScriptKind};
 
 pub(super) const fn builtin(name: &'static str, body: Body) -> Builtin {
@@ -17,6 +17,7 @@ pub(super) const fn builtin(name: &'static str, body: Body) -> Builtin {
         returns: "",
         effects: Effects::NONE,
         scope: Scope::Both,
+        shape: Shape::Plain,
         body,
         examples: &[],
     }

@@ -148,7 +148,11 @@ fn a_hook_may_change_its_payload_and_the_next_one_sees_the_original() {
         "payload['tool']['args']['x'] = 2",
         "[getattr(payload['args'], 'clear')()]",
     ]) {
-        let changes = hook(&mut worker, number, &format!("  {change}\n  return allow()"));
+        let changes = hook(
+            &mut worker,
+            number,
+            &format!("  {change}\n  return allow()"),
+        );
         assert_eq!(
             worker.chain(payload(), vec![changes, untouched]),
             [
