@@ -220,7 +220,7 @@ mod tests {
             "log",
             json!(["m"]),
             json!({"k": 1}),
-            Ok(json!(["m", null, {"k": 1}])),
+            Ok(json!(["m", [], {"k": 1}])),
         );
         check("env", json!(["A", null]), json!({}), Ok(json!(["A", null])));
         check(

@@ -6,10 +6,10 @@ const INFO: Builtin = Builtin {
     name: "info",
     params: &[
         Param::any("message").also(&["msg"]),
-        Param::dict("values").or("null"),
+        Param::rest("values"),
         Param::named("fields"),
     ],
-    doc: "Writes a message and named values to the log. The values are named arguments or one dict.",
+    doc: "Writes a message and named values to the log. The values are named arguments, or the entries of a dict; any other further argument is added to the message.",
     body: Body::Note,
     examples: &[
         Example::new(r#"log.info("started", files=3)"#, "null"),

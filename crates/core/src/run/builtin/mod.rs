@@ -177,39 +177,32 @@ pub(super) async fn run(
 
 /// `log` and `print`: one event each.
 pub(super) fn note(ctx: &Context, source: &str, call: &BuiltinCall) {
-    let message = match call.args.get(0) {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts
-            .iter()
-            .map(|part| {
-                part.as_str()
-                    .map_or_else(|| part.to_string(), str::to_owned)
-            })
-            .collect::<Vec<_>>()
-            .join(" "),
-        other => other.to_string(),
+    // `print` has all its arguments in a list, `log` the ones after the first.
+    let (printed, message) = match call.args.get(0) {
+        Value::Array(parts) if call.builtin.name == "print" => (parts.as_slice(), None),
+        message => (call.args.list(1), Some(message)),
     };
+    let mut fields = Map::new();
+    let mut words = Vec::from_iter(message.map(text));
+    for value in printed {
+        match value {
+            Value::Object(named) if message.is_some() => fields.extend(named.clone()),
+            other => words.push(text(other)),
+        }
+    }
+    fields.extend(call.args.get(2).as_object().cloned().unwrap_or_default());
     ctx.record_raised(|| EventKind::Log {
         level: LogLevel::of(call.builtin.name),
-        message,
-        fields: fields(&call.args),
+        message: words.join(" "),
+        fields: Value::Object(fields),
         source: source.to_owned(),
     });
 }
 
-/// The named values of a message: a dict, then named arguments.
-fn fields(args: &Args) -> Value {
-    let mut fields = Map::new();
-    for index in [1, 2] {
-        let given = args.get(index).as_object();
-        fields.extend(
-            given
-                .into_iter()
-                .flatten()
-                .map(|(name, value)| (name.clone(), value.clone())),
-        );
-    }
-    Value::Object(fields)
+/// A value as people read it.
+fn text(value: &Value) -> String {
+    let text = value.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| value.to_string())
 }
 
 /// What host built-ins may touch.
