@@ -64,6 +64,13 @@ impl Diagnostic {
         }
     }
 
+    /// Says how much this one matters, where findings of a rule differ.
+    #[must_use]
+    pub(crate) fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
     /// Says where.
     #[must_use]
     pub fn at(mut self, place: Place) -> Self {

@@ -22,6 +22,18 @@ pub enum ScriptKind {
 /// What a bundle's `condition` may call besides pure built-ins.
 pub const CONDITION_BUILTINS: [&str; 3] = ["ctx.get", "ctx.has", "env"];
 
+impl ScriptKind {
+    /// The field of an artifact that holds such a script.
+    #[must_use]
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Tool | Self::Hook => "script",
+            Self::When => "when",
+            Self::Condition => "condition",
+        }
+    }
+}
+
 /// A name and its place in the script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
@@ -90,13 +102,27 @@ pub struct Facts {
     pub recursion: Vec<Named>,
     /// Keys that a tool reads from its arguments as `args["x"]` in every run, without a check.
     pub required_arguments: Vec<Named>,
-    /// Keys that a hook reads from its payload as `payload["x"]` or `payload.get("x")` (also
-    /// nested: `tool.name`).
+    /// Keys that a hook reads from its payload as `payload["x"]`, without a check (also nested:
+    /// `tool.name`).
     pub payload_keys: Vec<Named>,
+    /// Keys that a hook reads from its payload and whose absence it handles, as
+    /// `payload.get("x")`.
+    pub optional_payload_keys: Vec<Named>,
+    /// Keys that a hook reads as fields: `agent` for `payload.agent`, `args.path` for
+    /// `payload["args"].path`.
+    pub payload_fields: Vec<Named>,
+    /// Where a hook that never returns `modify` changes its payload: the source of each change.
+    pub payload_changes: Vec<Named>,
+    /// What a hook does with `payload["result"]` that only text allows, such as `lower`.
+    pub text_results: Vec<Named>,
     /// Strings that a hook compares with the name of the called tool.
     pub compared_names: Vec<Named>,
     /// Keys of returned dict literals that mean nothing here, as in `{"decision": ...}`.
     pub odd_returns: Vec<Named>,
+    /// Environment variables that it reads with `env` and a literal name.
+    pub variables: Vec<Named>,
+    /// Formats of numbers and columns that Starlark does not have, such as `%.2f`.
+    pub number_formats: Vec<Named>,
     /// For `When` and `Condition`: why it is not one pure expression.
     pub impure: Option<Named>,
 }

@@ -72,22 +72,23 @@ pub const HOOK_EVENTS: &[HookEvent] = &[
     watch(
         "run.start",
         "A prompt begins to be answered.",
-        "session_id run_id mode agent model prompt",
+        "session_id run_id mode agent agent_name model prompt",
     ),
     watch(
         "run.end",
         "A prompt was answered, or given up.",
-        "session_id run_id mode agent model prompt text usage reason error",
+        "session_id run_id mode agent agent_name model prompt text response usage reason error",
     ),
     watch(
         "turn.start",
         "A model is about to be asked.",
-        "session_id run_id mode agent model turn",
+        "session_id run_id mode agent agent_name model turn message prompt",
     ),
     watch(
         "turn.end",
         "A model answered and its calls ended.",
-        "session_id run_id mode agent model turn text tool_calls tool_results usage error",
+        "session_id run_id mode agent agent_name model turn text response tool_calls tool_results \
+         usage error",
     ),
     gate(
         "tool.pre",
@@ -118,27 +119,31 @@ pub const HOOK_EVENTS: &[HookEvent] = &[
     gate(
         "completion.pre",
         "A request is about to go to a model provider.",
-        "session_id run_id turn mode agent model messages tools",
+        "session_id run_id turn mode agent agent_name model messages tools",
     ),
     watch(
         "completion.post",
         "A model provider answered.",
-        "session_id run_id turn mode agent model text content tool_calls usage stop_reason error",
+        "session_id run_id turn mode agent agent_name model text response content tool_calls usage \
+         stop_reason finish_reason error",
     ),
     gate(
         "delegation.pre",
         "A task is about to go to another agent.",
-        "id parent_id session_id run_id mode agent task prompt model tools hooks depth",
+        "id parent_id session_id run_id mode agent agent_name task prompt system_prompt model tools \
+         hooks depth verify",
     ),
     watch(
         "delegation.post",
         "Another agent ended its task.",
-        "id parent_id session_id run_id mode agent task prompt text content result is_error error",
+        "id parent_id session_id run_id mode agent agent_name task prompt text response content \
+         result tool_calls tool_results is_error error",
     ),
     watch(
         "delegation.post_verify",
         "The result of another agent was verified.",
-        "id parent_id session_id run_id mode agent task result verified reason error",
+        "id parent_id session_id run_id mode agent agent_name task text response content result \
+         tool_calls tool_results verified reason error",
     ),
     gate(
         "mode.enter",
@@ -153,7 +158,8 @@ pub const HOOK_EVENTS: &[HookEvent] = &[
     gate(
         "agent.stop",
         "An agent is about to stop.",
-        "session_id run_id turn mode agent text content reason usage tool_calls",
+        "id session_id run_id turn iteration mode agent agent_name text response content reason \
+         finish_reason usage tool_calls tool_results",
     ),
     watch(
         "approval.requested",
@@ -205,6 +211,13 @@ pub fn find(name: &str) -> Option<&'static HookEvent> {
 impl HookEvent {
     const fn naming(self, name_means: NameMeans) -> Self {
         Self { name_means, ..self }
+    }
+
+    /// Whether a hook that fails stops what it judges, unless it says otherwise: the action of a
+    /// gating event, and the result of a call, which a redactor that raises must not let out.
+    #[must_use]
+    pub fn fails_closed(&self) -> bool {
+        self.gating || self.name == "tool.post"
     }
 
     /// Whether the payload can hold this key; `tool.name` is the part `name` of the key `tool`.

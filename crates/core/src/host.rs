@@ -71,6 +71,11 @@ impl HostParts {
         Ok(())
     }
 
+    /// Whether there is middleware of this name.
+    pub(crate) fn has_middleware(&self, name: &str) -> bool {
+        self.middleware.iter().any(|one| &*one.name == name)
+    }
+
     /// Inserts a layer around bodies at its priority.
     pub(crate) fn add_layer(&mut self, layer: impl Around) -> Result<(), RegisterError> {
         self.around.push(Registered::layer(layer)?);

@@ -217,6 +217,15 @@ fn builtin_entry(module: &Module, builtin: &Builtin, text: &mut String) {
         params.join(", "),
         builtin.doc
     );
+    for param in builtin.params.iter().filter(|param| !param.also.is_empty()) {
+        let also: Vec<String> = param.also.iter().map(|name| format!("`{name}`")).collect();
+        let _ = writeln!(
+            text,
+            "`{}` may also be written {}.",
+            param.name,
+            also.join(" or ")
+        );
+    }
     let _ = write!(text, "\nReturns {}.", builtin.returns.trim_end_matches('.'));
     let side = match builtin.scope {
         Scope::Both => "",

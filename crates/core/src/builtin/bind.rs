@@ -39,7 +39,7 @@ pub fn bind(
             .iter()
             .take(plain)
             .zip(slots.iter_mut())
-            .find(|(param, _)| param.name == name)
+            .find(|(param, _)| param.is_named(&name))
         {
             Some((_, slot @ None)) => *slot = Some(value),
             Some((_, Some(_))) => return Err(format!("`{builtin_name}` got `{name}` twice")),
@@ -54,6 +54,7 @@ pub fn bind(
             (Kind::Rest, ..) => Value::Array(rest.take().unwrap_or_default()),
             (Kind::Named, ..) => Value::Object(further.take().unwrap_or_default()),
             (_, Some(value), _) => {
+                let value = whole(param, value);
                 check(param, &value).map_err(|(accepted, got)| {
                     format!(
                         "`{}` of `{builtin_name}` must be {accepted}, got {got}",
@@ -67,6 +68,26 @@ pub fn bind(
         });
     }
     Ok(Args(bound))
+}
+
+/// A whole float as the integer that a parameter wants.
+fn whole(param: &Param, value: Value) -> Value {
+    /// Every whole float below this is exact.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let float = match (param.kind, &value) {
+        (Kind::Int, Value::Number(number)) if !crate::number::is_integer(number.as_str()) => {
+            number.as_f64()
+        }
+        _ => None,
+    };
+    match float.filter(|float| float.fract() == 0.0 && float.abs() <= EXACT) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "whole and within the range"
+        )]
+        Some(float) => Value::from(float as i64),
+        None => value,
+    }
 }
 
 /// Checks the bound arguments of a worker, which may be compromised and send anything.
@@ -199,9 +220,21 @@ mod tests {
             "log",
             json!(["m"]),
             json!({"k": 1}),
-            Ok(json!(["m", {"k": 1}])),
+            Ok(json!(["m", [], {"k": 1}])),
         );
         check("env", json!(["A", null]), json!({}), Ok(json!(["A", null])));
+        check(
+            "fs.read",
+            json!(["a", 10.0]),
+            json!({}),
+            Ok(json!(["a", 10, "utf-8"])),
+        );
+        check(
+            "string.truncate",
+            json!(["a", 1]),
+            json!({"ellipsis": "…"}),
+            Ok(json!(["a", 1, "…"])),
+        );
     }
 
     #[test]
@@ -259,6 +292,12 @@ mod tests {
             json!([1]),
             json!({}),
             Err("`allow` takes no positional arguments, got 1"),
+        );
+        check(
+            "string.truncate",
+            json!(["a", 1, "."]),
+            json!({"ellipsis": "…"}),
+            Err("`string.truncate` got `ellipsis` twice"),
         );
         check(
             "print",

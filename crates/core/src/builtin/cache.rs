@@ -149,19 +149,21 @@ pub(super) const CACHE: Module = module!(
     "cache",
     StoreScope::Run,
     Scope::Both,
-    "Values that live as long as the run."
+    "Values that live as long as the run: one prompt with all its turns and the calls inside them. Where there is no loop, as with \
+        `harness call`, over MCP and for a client's own tools, a run is one call; what the next call needs belongs in `state`."
 );
 pub(super) const CTX: Module = module!(
     "ctx",
     StoreScope::Turn,
     Scope::Both,
-    "Values that live as long as the turn."
+    "Values that live as long as the turn: one answer of the model with all its calls. Where there is no loop, a turn is one call."
 );
 pub(super) const STATE: Module = module!(
     "state",
     StoreScope::Session,
     Scope::Tools,
-    "Values that live as long as the session. Hooks may read them, tools may change them."
+    "Values that live as long as the session: a conversation, such as one connection of an MCP client. Each `harness call` is a session of \
+        its own. Hooks may read them, tools may change them."
 );
 
 fn checked(key: &str) -> Result<&str, String> {

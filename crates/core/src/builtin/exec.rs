@@ -1,6 +1,6 @@
 //! `exec`: processes in the sandbox.
 
-use super::{Args, Body, Builtin, BuiltinHost, Example, Module, Param, Scope};
+use super::{Args, Body, Builtin, BuiltinHost, Example, Module, Param, Scope, Shape};
 use crate::effect::Effects;
 use crate::outside::{End, Ran};
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ pub(super) const MODULE: Module = Module {
             Param::int("timeout_ms").or("30000"),
             Param::text("stdin").or("\"\""),
             Param::dict("env").or("null"),
-            Param::text("cwd").or("null"),
+            Param::text("cwd").or("null").also(&["dir"]),
             Param::number("timeout_seconds").or("null"),
         ],
         doc: "Runs a program in the sandbox of the call and waits for it. Neither a non-zero exit code nor a timeout raises. \
@@ -27,6 +27,7 @@ pub(super) const MODULE: Module = Module {
         effects: Effects::READ.and(Effects::WRITE).and(Effects::EXEC),
         scope: Scope::Tools,
         body: Body::Host(run),
+        shape: Shape::Plain,
         examples: &[
             Example::new(
                 r#"exec.run("sh", ["-c", "echo hello; exit 3"]).get("exit_code")"#,

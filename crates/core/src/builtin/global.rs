@@ -1,5 +1,6 @@
 //! The globals: `env`, `emit`, results, decisions.
 
+use super::crypto;
 use super::{Args, Body, Builtin, BuiltinHost, Example, Module, PLAIN, Param, Scope};
 use crate::effect::Effects;
 use crate::surface;
@@ -23,9 +24,12 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "env",
-            params: &[Param::text("name"), Param::any("default").or("null")],
-            doc: "An environment variable that the project lists in `sandbox.env`. Any other name raises, and so does a listed one while the project is not trusted.",
-            returns: "a string, or `default` if it is not set",
+            params: &[
+                Param::text("name").also(&["key"]),
+                Param::any("default").or("\"\""),
+            ],
+            doc: "An environment variable that `sandbox.env` lists. Any other name raises, and so does one that only the project lists while it is not trusted.",
+            returns: "a string, or `default` if the variable is listed and not set",
             effects: Effects::READ,
             body: Body::Host(env),
             examples: &[Example::new(
@@ -54,6 +58,20 @@ pub(super) const MODULE: Module = Module {
             examples: &[
                 Example::new("sleep(0.01)", "null"),
                 Example::new("sleep(-1)", "error: `seconds` must be from 0 to 3600"),
+            ],
+            ..PLAIN
+        },
+        Builtin {
+            name: "random",
+            params: &[Param::int("min"), Param::int("max")],
+            doc: "A random integer from `min` to `max`, both included, from the operating system. Each call and each run of \
+                `harness test` gives another one, so an example's `result` cannot name it.",
+            returns: "an integer",
+            body: Body::Pure(random),
+            examples: &[
+                Example::new("random(1, 6) in range(1, 7)", "true"),
+                Example::new("random(min=3, max=3)", "3"),
+                Example::new("random(2, 1)", "error: `min` must not be more than `max`"),
             ],
             ..PLAIN
         },
@@ -219,6 +237,24 @@ fn emit(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     Ok(Value::Null)
 }
 
+fn random(args: &Args) -> Result<Value, String> {
+    let bound = |index: usize, name: &str| {
+        let given = args.int(index);
+        given.ok_or_else(|| format!("`{name}` must fit 64 bits, got {}", args.get(index)))
+    };
+    let (min, max) = (bound(0, "min")?, bound(1, "max")?);
+    if min > max {
+        return Err(format!(
+            "`min` must not be more than `max`, got {min} and {max}"
+        ));
+    }
+    // 128 random bits make the bias of the remainder too small to matter.
+    let span = u128::try_from(i128::from(max) - i128::from(min) + 1).unwrap_or(1);
+    let offset = u128::from_le_bytes(crypto::random()?) % span;
+    let number = i128::from(min) + i128::try_from(offset).unwrap_or(0);
+    Ok(json!(i64::try_from(number).unwrap_or(min)))
+}
+
 fn sleep(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let seconds = args
         .number(0)
@@ -245,7 +281,7 @@ fn progress(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{TestHost, call_on, refused_on};
+    use super::super::tests::{TestHost, call, call_on, refused, refused_on};
     use serde_json::json;
 
     #[test]
@@ -273,7 +309,23 @@ mod tests {
             call_on(&host, "env", json!(["LISTED_UNSET", "d"])),
             json!("d")
         );
+        assert_eq!(call_on(&host, "env", json!(["LISTED_UNSET"])), json!(""));
         assert!(refused_on(&host, "env", json!(["SECRET", "d"])).contains("SECRET"));
+    }
+
+    #[test]
+    fn random_numbers_stay_within_their_bounds() {
+        let mut seen = [false; 3];
+        for _ in 0..1000 {
+            let number = call("random", json!([-1, 1])).as_i64().expect("an integer");
+            seen[usize::try_from(number + 1).expect("in range")] = true;
+        }
+        assert_eq!(
+            seen, [true; 3],
+            "a thousand throws of a coin with three sides"
+        );
+        assert!(call("random", json!([i64::MIN, i64::MAX])).is_i64());
+        assert!(refused("random", json!([1, 0])).contains("`min`"));
     }
 
     #[test]

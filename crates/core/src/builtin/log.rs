@@ -4,10 +4,17 @@ use super::{Body, Builtin, Example, Module, PLAIN, Param};
 
 const INFO: Builtin = Builtin {
     name: "info",
-    params: &[Param::any("message"), Param::named("fields")],
-    doc: "Writes a message and named values to the log.",
+    params: &[
+        Param::any("message").also(&["msg"]),
+        Param::rest("values"),
+        Param::named("fields"),
+    ],
+    doc: "Writes a message and named values to the log. The values are named arguments, or the entries of a dict; any other further argument is added to the message.",
     body: Body::Note,
-    examples: &[Example::new(r#"log.info("started", files=3)"#, "null")],
+    examples: &[
+        Example::new(r#"log.info("started", files=3)"#, "null"),
+        Example::new(r#"log.info("started", {"files": 3})"#, "null"),
+    ],
     ..PLAIN
 };
 

@@ -16,7 +16,7 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "incr",
-            params: &[NAME, Param::number("by").or("1")],
+            params: &[NAME, Param::number("by").or("1").also(&["delta"])],
             doc: "Adds to a counter, which starts at 0.",
             returns: "the new number",
             body: Body::Host(incr),
@@ -49,6 +49,20 @@ pub(super) const MODULE: Module = Module {
                     .map_or_else(|| args.get(1).clone(), number))
             }),
             examples: &[Example::new(r#"metrics.get("calls")"#, "0")],
+            ..PLAIN
+        },
+        Builtin {
+            name: "reset",
+            params: &[Param::text("name").or("null")],
+            doc: "Forgets a counter or gauge; without a name, all of them.",
+            body: Body::Host(|host, args| {
+                host.metrics().reset(args.given_text(0));
+                Ok(Value::Null)
+            }),
+            examples: &[Example::new(
+                r#"[metrics.incr("a"), metrics.incr("b"), metrics.reset("a"), metrics.snapshot()][3]"#,
+                r#"{"b": 1}"#,
+            )],
             ..PLAIN
         },
         Builtin {

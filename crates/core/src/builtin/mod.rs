@@ -6,6 +6,7 @@ mod bind;
 mod bound;
 mod cache;
 mod crypto;
+mod elsewhere;
 mod exec;
 mod fs;
 mod global;
@@ -33,6 +34,7 @@ mod validate;
 use crate::store::StoreScope;
 pub use bind::bind;
 pub(crate) use bind::verify;
+pub(crate) use elsewhere::elsewhere;
 pub use exec::Program;
 pub use fs::diff::unified as diff;
 pub use global::DELEGATE_IN_TOOLS;
@@ -158,6 +160,8 @@ pub struct Builtin {
     pub scope: Scope,
     /// Who runs it.
     pub body: Body,
+    /// What scripts make of its value.
+    pub shape: Shape,
     /// Expressions and their values; a test runs them.
     pub examples: &'static [Example],
 }
@@ -210,6 +214,7 @@ const PLAIN: Builtin = Builtin {
     effects: Effects::NONE,
     scope: Scope::Both,
     body: Body::Note,
+    shape: Shape::Plain,
     examples: &[],
 };
 
@@ -222,6 +227,20 @@ pub enum Scope {
     Tools,
     /// Hooks only.
     Hooks,
+}
+
+/// How a script sees the value of a built-in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// As JSON.
+    Plain,
+    /// A dict whose keys are also fields.
+    Record,
+    /// A match: a record, and a list of the whole match and its groups; false and equal to None
+    /// where nothing matched.
+    Match,
+    /// A list of matches.
+    Matches,
 }
 
 /// Who runs a built-in.
@@ -243,6 +262,8 @@ pub enum Body {
 pub struct Param {
     /// The name, usable as a keyword.
     pub name: &'static str,
+    /// Other names for it, also usable as keywords.
+    pub also: &'static [&'static str],
     /// What it accepts.
     pub kind: Kind,
     /// The default as JSON text; `None` makes the parameter required.
@@ -253,6 +274,7 @@ impl Param {
     const fn new(name: &'static str, kind: Kind) -> Self {
         Self {
             name,
+            also: &[],
             kind,
             default: None,
         }
@@ -292,6 +314,18 @@ impl Param {
 
     const fn named(name: &'static str) -> Self {
         Self::new(name, Kind::Named).or("{}")
+    }
+
+    /// Gives the parameter other names.
+    const fn also(mut self, names: &'static [&'static str]) -> Self {
+        self.also = names;
+        self
+    }
+
+    /// Whether a keyword means this parameter.
+    #[must_use]
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.also.contains(&name)
     }
 
     /// Makes the parameter optional. `default` is JSON text. With `null`, None is accepted whatever
@@ -384,6 +418,14 @@ impl Args {
     /// The string at `index`, for parameters that may be None.
     fn given_text(&self, index: usize) -> Option<&str> {
         self.get(index).as_str()
+    }
+
+    /// Like [`Args::count`], with 0 for a parameter that is None.
+    fn count_or_zero(&self, index: usize, name: &str) -> Result<usize, String> {
+        match self.get(index) {
+            Value::Null => Ok(0),
+            _ => self.count(index, name, usize::MAX),
+        }
     }
 
     /// The integer at `index` as a count from 0 to `max`.

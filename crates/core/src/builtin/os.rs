@@ -28,6 +28,23 @@ pub(super) const MODULE: Module = Module {
             ..PLAIN
         },
         Builtin {
+            name: "args",
+            doc: "The name of the program. What else it was started with may hold secrets, so scripts do not see it; a tool's own \
+                arguments are in `args`.",
+            returns: "a list of one string",
+            body: Body::Pure(|_| Ok(json!(["harness"]))),
+            examples: &[Example::new("os.args()", r#"["harness"]"#)],
+            ..PLAIN
+        },
+        Builtin {
+            name: "cwd",
+            doc: "The folder of the workspace. Paths that `fs` and `exec` take are relative to it.",
+            returns: "a string",
+            body: Body::Host(|host, _| Ok(json!(host.files()?.root().to_string_lossy()))),
+            examples: &[Example::new(r#"os.cwd().startswith("/")"#, "true")],
+            ..PLAIN
+        },
+        Builtin {
             name: "hostname",
             doc: "The name of the machine; `localhost` if it is unknown.",
             returns: "a string",

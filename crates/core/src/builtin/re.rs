@@ -1,7 +1,7 @@
 //! `re`: regular expressions in linear time.
 
 use super::bound::Bounded;
-use super::{Args, Body, Builtin, Example, Module, PLAIN, Param};
+use super::{Args, Body, Builtin, Example, Module, PLAIN, Param, Shape};
 use regex::{Captures, Regex, RegexBuilder};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
@@ -16,11 +16,17 @@ const KEPT: usize = 64;
 /// Matches or pieces per call.
 const MAX_ITEMS: usize = 1_000_000;
 
+const PATTERN_TEXT: &[Param] = &[Param::text("pattern"), Param::text("text").also(&["s"])];
+
+const MATCH: &str = "a match. As a dict it has `matched`, `text`, `start` and `end` in characters, `groups` (a list) and `named` (a dict), \
+    also as fields; as a list it has the whole match and then its groups, so `m[1]` is the first group. If nothing matched \
+    it is false, equal to None, and has only `matched` (False), `text` (None), `groups` and `named` (empty)";
+
 const FIND_ALL: Builtin = Builtin {
     name: "find_all",
-    params: &[Param::text("pattern"), Param::text("text")],
-    doc: "Every match, left to right, without overlap. A pattern with one group gives that group's text, with several a list of \
-        their texts; a group that took no part is an empty string.",
+    params: PATTERN_TEXT,
+    doc: "The text of every match, left to right, without overlap. A pattern with one group gives that group's text, with several a \
+        list of their texts; a group that took no part is an empty string. `re.match_all` gives whole matches.",
     returns: "a list of strings, or of lists of strings",
     body: Body::Pure(find_all),
     examples: &[
@@ -40,13 +46,15 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "match",
-            params: &[Param::text("pattern"), Param::text("text")],
+            params: PATTERN_TEXT,
             doc: "The match that begins at the start of the text.",
-            returns: "None, or a dict with `matched` (True), `text`, `start` and `end` in characters, `groups` (a list) and `named` \
-                (a dict)",
+            returns: MATCH,
             body: Body::Pure(matches),
+            shape: Shape::Match,
             examples: &[
                 Example::new(r#"re.match("b", "abc")"#, "null"),
+                Example::new(r#"re.match("b", "abc")["matched"]"#, "false"),
+                Example::new(r#"re.match("([a-z]+)@", "ann@x")[1]"#, r#""ann""#),
                 Example::new(
                     r#"re.match("(?P<user>[a-z]+)@", "ann@x")"#,
                     r#"{"matched": true, "text": "ann@", "start": 0, "end": 4, "groups": ["ann"], "named": {"user": "ann"}}"#,
@@ -56,14 +64,28 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "search",
-            params: &[Param::text("pattern"), Param::text("text")],
+            params: PATTERN_TEXT,
             doc: "The first match anywhere in the text.",
-            returns: "None, or a dict like that of `re.match`",
+            returns: "a match like that of `re.match`",
             body: Body::Pure(search),
+            shape: Shape::Match,
             examples: &[
                 Example::new(r#"re.search("b+", "äbb")["start"]"#, "1"),
                 Example::new(r#""yes" if re.search("x", "abc") else "no""#, r#""no""#),
             ],
+            ..PLAIN
+        },
+        Builtin {
+            name: "match_all",
+            params: PATTERN_TEXT,
+            doc: "Every match, left to right, without overlap, each with its groups and its place.",
+            returns: "a list of matches like those of `re.match`",
+            body: Body::Pure(match_all),
+            shape: Shape::Matches,
+            examples: &[Example::new(
+                r#"[m[0] + " at " + str(m["start"]) for m in re.match_all("[a-z]([0-9])", "a1 b2")]"#,
+                r#"["a1 at 0", "b2 at 3"]"#,
+            )],
             ..PLAIN
         },
         FIND_ALL,
@@ -81,7 +103,7 @@ pub(super) const MODULE: Module = Module {
             params: &[
                 Param::text("pattern"),
                 Param::text("repl"),
-                Param::text("text"),
+                Param::text("text").also(&["s"]),
                 Param::int("count").or("0"),
             ],
             doc: "The text with matches replaced: all of them, or the first `count`. In `repl`, `\\1` or `$1` is a group, \
@@ -102,7 +124,7 @@ pub(super) const MODULE: Module = Module {
             name: "split",
             params: &[
                 Param::text("pattern"),
-                Param::text("text"),
+                Param::text("text").also(&["s"]),
                 Param::int("max").or("0"),
             ],
             doc: "The pieces between matches; with `max`, at most that many splits. Groups are not included.",
@@ -193,9 +215,28 @@ fn search(args: &Args) -> Result<Value, String> {
         .map_or(Value::Null, |found| describe(&regex, args.text(1), &found)))
 }
 
+fn match_all(args: &Args) -> Result<Value, String> {
+    let regex = compile(args.text(0))?;
+    let mut items = Vec::new();
+    // Counting characters from the last match on keeps it linear.
+    let (mut bytes, mut characters) = (0, 0);
+    for found in regex.captures_iter(args.text(1)) {
+        few(items.len())?;
+        let start = found.get_match().start();
+        characters += args.text(1)[bytes..start].chars().count();
+        bytes = start;
+        items.push(describe_at(&regex, characters, &found));
+    }
+    Ok(Value::Array(items))
+}
+
 fn describe(regex: &Regex, text: &str, found: &Captures<'_>) -> Value {
+    let start = text[..found.get_match().start()].chars().count();
+    describe_at(regex, start, found)
+}
+
+fn describe_at(regex: &Regex, start: usize, found: &Captures<'_>) -> Value {
     let whole = found.get_match();
-    let start = text[..whole.start()].chars().count();
     let group =
         |group: Option<regex::Match<'_>>| group.map_or(Value::Null, |group| json!(group.as_str()));
     let groups: Vec<Value> = found.iter().skip(1).map(group).collect();
@@ -363,6 +404,19 @@ mod tests {
             call("re.search", json!(["(a)|(b)", "b"]))["groups"],
             json!([null, "b"])
         );
+    }
+
+    #[test]
+    fn every_match_has_its_groups_and_its_place() {
+        let found = call("re.match_all", json!(["([äa])(?P<n>[0-9])?", "xä1 a"]));
+        assert_eq!(
+            found,
+            json!([
+                {"matched": true, "text": "ä1", "start": 1, "end": 3, "groups": ["ä", "1"], "named": {"n": "1"}},
+                {"matched": true, "text": "a", "start": 4, "end": 5, "groups": ["a", null], "named": {"n": null}},
+            ])
+        );
+        assert_eq!(call("re.match_all", json!(["b", "a"])), json!([]));
     }
 
     #[test]

@@ -8,22 +8,74 @@ use std::fmt::Write;
 
 const TWO: &[Param] = &[Param::list("a"), Param::list("b")];
 
+const UNIQUE: Builtin = Builtin {
+    name: "unique",
+    params: &[Param::list("items").also(&["s"])],
+    doc: "Each item once.",
+    returns: "a list",
+    body: Body::Pure(|args| Ok(keep(args.list(0), |_| true))),
+    examples: &[Example::new(
+        "set.unique([3, 1, 3, [1], [1]])",
+        "[3, 1, [1]]",
+    )],
+    ..PLAIN
+};
+
+const INTERSECTION: Builtin = Builtin {
+    name: "intersection",
+    params: TWO,
+    doc: "What is in both.",
+    returns: "a list",
+    body: Body::Pure(|args| {
+        let b = keys(args.list(1));
+        Ok(keep(args.list(0), |key| b.contains(key)))
+    }),
+    examples: &[Example::new(
+        "set.intersection([1, 2, 3], [3, 2])",
+        "[2, 3]",
+    )],
+    ..PLAIN
+};
+
+const DIFFERENCE: Builtin = Builtin {
+    name: "difference",
+    params: TWO,
+    doc: "What is in `a` and not in `b`.",
+    returns: "a list",
+    body: Body::Pure(|args| {
+        let b = keys(args.list(1));
+        Ok(keep(args.list(0), |key| !b.contains(key)))
+    }),
+    examples: &[Example::new("set.difference([1, 2, 3], [2])", "[1, 3]")],
+    ..PLAIN
+};
+
 pub(super) const MODULE: Module = Module {
     name: "set",
     doc: "Lists as sets: equal items count once, in the order of their first appearance. Takes linear time.",
     constants: &[],
     calls: &[
+        UNIQUE,
         Builtin {
-            name: "unique",
-            params: &[Param::list("items")],
-            doc: "Each item once.",
-            returns: "a list",
-            body: Body::Pure(|args| Ok(keep(args.list(0), |_| true))),
-            examples: &[Example::new(
-                "set.unique([3, 1, 3, [1], [1]])",
-                "[3, 1, [1]]",
-            )],
-            ..PLAIN
+            name: "new",
+            params: &[Param::list("items").or("[]")],
+            doc: "The same as `set.unique`; without items, an empty list.",
+            examples: &[Example::new("set.new([1, 1])", "[1]")],
+            ..UNIQUE
+        },
+        Builtin {
+            name: "values",
+            doc: "The same as `set.unique`.",
+            examples: &[Example::new("set.values(set.new([2, 1]))", "[2, 1]")],
+            ..UNIQUE
+        },
+        Builtin {
+            name: "size",
+            doc: "How many different items there are.",
+            returns: "an integer",
+            body: Body::Pure(|args| Ok(json!(keys(args.list(0)).len()))),
+            examples: &[Example::new("set.size([1, 1, 2])", "2")],
+            ..UNIQUE
         },
         Builtin {
             name: "union",
@@ -34,32 +86,19 @@ pub(super) const MODULE: Module = Module {
             examples: &[Example::new("set.union([1, 2], [2, 3])", "[1, 2, 3]")],
             ..PLAIN
         },
+        INTERSECTION,
         Builtin {
-            name: "intersection",
-            params: TWO,
-            doc: "What is in both.",
-            returns: "a list",
-            body: Body::Pure(|args| {
-                let b = keys(args.list(1));
-                Ok(keep(args.list(0), |key| b.contains(key)))
-            }),
-            examples: &[Example::new(
-                "set.intersection([1, 2, 3], [3, 2])",
-                "[2, 3]",
-            )],
-            ..PLAIN
+            name: "intersect",
+            doc: "The same as `set.intersection`.",
+            examples: &[Example::new("set.intersect([1, 2], [2])", "[2]")],
+            ..INTERSECTION
         },
+        DIFFERENCE,
         Builtin {
-            name: "difference",
-            params: TWO,
-            doc: "What is in `a` and not in `b`.",
-            returns: "a list",
-            body: Body::Pure(|args| {
-                let b = keys(args.list(1));
-                Ok(keep(args.list(0), |key| !b.contains(key)))
-            }),
-            examples: &[Example::new("set.difference([1, 2, 3], [2])", "[1, 3]")],
-            ..PLAIN
+            name: "diff",
+            doc: "The same as `set.difference`.",
+            examples: &[Example::new("set.diff([1, 2], [2])", "[1]")],
+            ..DIFFERENCE
         },
         Builtin {
             name: "symmetric_difference",
@@ -92,7 +131,10 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "contains",
-            params: &[Param::list("items"), Param::any("value")],
+            params: &[
+                Param::list("items").also(&["s"]),
+                Param::any("value").also(&["item"]),
+            ],
             doc: "Whether an item equals `value`.",
             returns: "True or False",
             body: Body::Pure(contains),

@@ -1,10 +1,16 @@
 //! `string`: text by characters.
 
 use super::bound::{Bounded, fits};
+use super::number::Num;
 use super::{Args, Body, Builtin, Example, Module, PLAIN, Param, fs, re};
 use serde_json::{Value, json};
 
 const S: Param = Param::text("s");
+const PAD: &[Param] = &[
+    S,
+    Param::int("width"),
+    Param::text("fill").or("\" \"").also(&["char"]),
+];
 
 pub(super) const MODULE: Module = Module {
     name: "string",
@@ -13,7 +19,11 @@ pub(super) const MODULE: Module = Module {
     calls: &[
         Builtin {
             name: "truncate",
-            params: &[S, Param::int("n"), Param::text("marker").or("\"\"")],
+            params: &[
+                S,
+                Param::int("n"),
+                Param::text("marker").or("\"\"").also(&["ellipsis"]),
+            ],
             doc: "At most `n` characters of a text. When something was cut, the last of them are `marker`.",
             returns: "a string",
             body: Body::Pure(truncate),
@@ -174,7 +184,10 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "join",
-            params: &[Param::list("items"), Param::text("sep").or("\"\"")],
+            params: &[
+                Param::list("items").also(&["parts"]),
+                Param::text("sep").or("\"\""),
+            ],
             doc: "The texts of a list, one after the other, with `sep` between them.",
             returns: "a string",
             body: Body::Pure(|args| join(&args.texts(0, "items")?, args.text(1))),
@@ -213,7 +226,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "pad_left",
-            params: &[S, Param::int("width"), Param::text("fill").or("\" \"")],
+            params: PAD,
             doc: "Filled up to `width` characters on the left.",
             returns: "a string",
             body: Body::Pure(|args| Ok(json!(padding(args)? + args.text(0)))),
@@ -222,11 +235,32 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "pad_right",
-            params: &[S, Param::int("width"), Param::text("fill").or("\" \"")],
+            params: PAD,
             doc: "Filled up to `width` characters on the right.",
             returns: "a string",
             body: Body::Pure(|args| Ok(json!(args.text(0).to_owned() + &padding(args)?))),
             examples: &[Example::new(r#"string.pad_right("ab", 4)"#, r#""ab  ""#)],
+            ..PLAIN
+        },
+        Builtin {
+            name: "format_number",
+            params: &[
+                Param::number("x"),
+                Param::int("digits").or("2"),
+                Param::text("thousands").or("\"\""),
+            ],
+            doc: "A number with that many digits after the point, rounded to the nearest; `thousands` is put between groups of three \
+                digits. Starlark's `%` and `format` take no precision.",
+            returns: "a string",
+            body: Body::Pure(format_number),
+            examples: &[
+                Example::new("string.format_number(3.14159)", r#""3.14""#),
+                Example::new("string.format_number(2, 1)", r#""2.0""#),
+                Example::new(
+                    r#"string.format_number(-1234567.5, digits=0, thousands=",")"#,
+                    r#""-1,234,568""#,
+                ),
+            ],
             ..PLAIN
         },
         Builtin {
@@ -298,6 +332,35 @@ fn truncate(args: &Args) -> Result<Value, String> {
     let marker = &args.text(2)[..head(args.text(2), max)];
     let kept = &text[..head(text, max - marker.chars().count())];
     Ok(json!(format!("{kept}{marker}")))
+}
+
+fn format_number(args: &Args) -> Result<Value, String> {
+    let digits = args.count(1, "digits", 30)?;
+    let text = match Num::of(args.get(0), "x")? {
+        Num::Int(int) if digits == 0 => int.to_string(),
+        Num::Int(int) => format!("{int}.{}", "0".repeat(digits)),
+        Num::Float(float) => format!("{float:.digits$}"),
+    };
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'.' | b'0'));
+    let (sign, text) = match text.strip_prefix('-') {
+        Some(rest) if is_zero => ("", rest),
+        Some(rest) => ("-", rest),
+        None => ("", text.as_str()),
+    };
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut made = Bounded::default();
+    made.push(sign)?;
+    for (at, digit) in whole.char_indices() {
+        if at > 0 && (whole.len() - at) % 3 == 0 {
+            made.push(args.text(2))?;
+        }
+        made.push(digit.encode_utf8(&mut [0; 4]))?;
+    }
+    if !fraction.is_empty() {
+        made.push(".")?;
+        made.push(fraction)?;
+    }
+    Ok(json!(made.into_text()))
 }
 
 fn trim(args: &Args) -> Result<Value, String> {
@@ -527,6 +590,25 @@ mod tests {
         assert!(
             refused("string.repeat", json!(["a", -1])).contains("`n` must be 0 or more, got -1")
         );
+    }
+
+    #[test]
+    fn numbers_are_written_with_digits_and_thousands() {
+        for (x, digits, thousands, expected) in [
+            (json!(0.5), 0, "", "0"),
+            (json!(1.5), 0, "", "2"),
+            (json!(-0.001), 2, "", "0.00"),
+            (json!(1e21), 1, " ", "1 000 000 000 000 000 000 000.0"),
+            (json!(123), 0, ",", "123"),
+            (json!(1234), 2, "'", "1'234.00"),
+            (json!(9_007_199_254_740_993_i64), 0, "", "9007199254740993"),
+        ] {
+            assert_eq!(
+                call("string.format_number", json!([x, digits, thousands])),
+                json!(expected)
+            );
+        }
+        assert!(refused("string.format_number", json!([1, 31, ""])).contains("from 0 to 30"));
     }
 
     proptest! {

@@ -12,11 +12,11 @@ pub(super) const MODULE: Module = Module {
     calls: &[Builtin {
         name: "render",
         params: &[
-            Param::text("text"),
-            Param::any("values"),
+            Param::text("text").also(&["tmpl"]),
+            Param::any("values").also(&["vars"]),
             Param::any("default").or("null"),
         ],
-        doc: "The text with each `{{ a.b.0 }}` replaced by the value at that path of `values`: a string as it is, \
+        doc: "The text with each `{{ a.b.0 }}` (or `{{ .a.b.0 }}`) replaced by the value at that path of `values`: a string as it is, \
                 anything else as JSON. A missing path raises, unless a `default` other than None is given. `{{{{` stands for `{{`.",
         returns: "a string",
         body: Body::Pure(render),
@@ -24,6 +24,10 @@ pub(super) const MODULE: Module = Module {
             Example::new(
                 r#"template.render("Hello {{ user.name }}, {{tags.0}}", {"user": {"name": "Ann"}, "tags": ["x"]})"#,
                 r#""Hello Ann, x""#,
+            ),
+            Example::new(
+                r#"template.render("Hello {{.name}}", {"name": "Ann"})"#,
+                r#""Hello Ann""#,
             ),
             Example::new(r#"template.render("{{{{ {{ n }}", {"n": 3})"#, r#""{{ 3""#),
             Example::new(
@@ -77,6 +81,7 @@ fn render(args: &Args) -> Result<Value, String> {
 }
 
 fn look_up<'a>(values: &'a Value, path: &str) -> Result<&'a Value, String> {
+    let path = path.strip_prefix('.').unwrap_or(path);
     let mut value = values;
     for step in path.split('.') {
         let next = match value {

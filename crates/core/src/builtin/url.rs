@@ -10,8 +10,18 @@ use serde_json::{Map, Value, json};
 const MAX_URL: usize = 1 << 20;
 
 /// What `url.build` understands; also what `url.parse` gives.
-const PARTS: [&str; 9] = [
-    "scheme", "host", "hostname", "port", "path", "query", "params", "fragment", "username",
+const PARTS: [&str; 11] = [
+    "scheme",
+    "host",
+    "hostname",
+    "port",
+    "path",
+    "query",
+    "params",
+    "fragment",
+    "username",
+    "raw_query",
+    "user",
 ];
 
 pub(super) const MODULE: Module = Module {
@@ -23,9 +33,9 @@ pub(super) const MODULE: Module = Module {
             name: "parse",
             params: &[Param::text("text")],
             doc: "The parts of an absolute URL. `host` includes a port other than the scheme's default, `query` is verbatim, \
-                `params` has a list of values for each name.",
-            returns: "a dict with `scheme`, `host`, `hostname`, `port` (None for the scheme's own), `path`, `query`, `params`, \
-                `fragment`, `username`",
+                `params` has a list of values for each name. `raw_query` is another name for `query`, `user` for `username`.",
+            returns: "a dict with `scheme`, `host`, `hostname`, `port` (an integer; None for the scheme's own), `path`, `query`, `raw_query`, \
+                `params`, `fragment`, `username`, `user`",
             body: Body::Pure(parse),
             examples: &[
                 Example::new(
@@ -151,6 +161,8 @@ fn parse(args: &Args) -> Result<Value, String> {
         "params": params,
         "fragment": url.fragment().unwrap_or_default(),
         "username": url.username(),
+        "raw_query": url.query().unwrap_or_default(),
+        "user": url.username(),
     }))
 }
 

@@ -24,7 +24,49 @@ const EMAIL: &str = concat!(
     r"@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$",
 );
 
-const VALUE: &[Param] = &[Param::any("value")];
+const VALUE: &[Param] = &[Param::any("value").also(&["s"])];
+
+const IS_EMAIL: Builtin = Builtin {
+    name: "is_email",
+    params: VALUE,
+    doc: "Whether it is an e-mail address with a domain.",
+    returns: "True or False",
+    body: Body::Pure(|args| Ok(json!(args.text(0).len() <= 254 && matches(args, EMAIL)?))),
+    examples: &[
+        Example::new(r#"validate.is_email("ann@example.com")"#, "true"),
+        Example::new(r#"validate.is_email("ann@")"#, "false"),
+    ],
+    ..PLAIN
+};
+
+const IS_URL: Builtin = Builtin {
+    name: "is_url",
+    params: &[
+        Param::any("value").also(&["s"]),
+        Param::list("schemes").or(r#"["http", "https"]"#),
+    ],
+    doc: "Whether it is an absolute URL with a host and one of `schemes`.",
+    returns: "True or False",
+    body: Body::Pure(is_url),
+    examples: &[
+        Example::new(r#"validate.is_url("https://example.com/a")"#, "true"),
+        Example::new(r#"validate.is_url("file:///etc")"#, "false"),
+    ],
+    ..PLAIN
+};
+
+const IS_JSON: Builtin = Builtin {
+    name: "is_json",
+    params: VALUE,
+    doc: "Whether `json.decode` accepts it.",
+    returns: "True or False",
+    body: Body::Pure(|args| Ok(json!(json_module::parse(args.text(0)).is_ok()))),
+    examples: &[
+        Example::new(r#"validate.is_json("[1]")"#, "true"),
+        Example::new(r#"validate.is_json("[1")"#, "false"),
+    ],
+    ..PLAIN
+};
 
 pub(super) const MODULE: Module = Module {
     name: "validate",
@@ -54,32 +96,19 @@ pub(super) const MODULE: Module = Module {
             ],
             ..PLAIN
         },
+        IS_EMAIL,
         Builtin {
-            name: "is_email",
-            params: VALUE,
-            doc: "Whether it is an e-mail address with a domain.",
-            returns: "True or False",
-            body: Body::Pure(|args| Ok(json!(args.text(0).len() <= 254 && matches(args, EMAIL)?))),
-            examples: &[
-                Example::new(r#"validate.is_email("ann@example.com")"#, "true"),
-                Example::new(r#"validate.is_email("ann@")"#, "false"),
-            ],
-            ..PLAIN
+            name: "email",
+            doc: "The same as `validate.is_email`.",
+            examples: &[Example::new(r#"validate.email("ann@example.com")"#, "true")],
+            ..IS_EMAIL
         },
+        IS_URL,
         Builtin {
-            name: "is_url",
-            params: &[
-                Param::any("value"),
-                Param::list("schemes").or(r#"["http", "https"]"#),
-            ],
-            doc: "Whether it is an absolute URL with a host and one of `schemes`.",
-            returns: "True or False",
-            body: Body::Pure(is_url),
-            examples: &[
-                Example::new(r#"validate.is_url("https://example.com/a")"#, "true"),
-                Example::new(r#"validate.is_url("file:///etc")"#, "false"),
-            ],
-            ..PLAIN
+            name: "url",
+            doc: "The same as `validate.is_url`.",
+            examples: &[Example::new(r#"validate.url("example.com")"#, "false")],
+            ..IS_URL
         },
         Builtin {
             name: "is_uuid",
@@ -114,17 +143,12 @@ pub(super) const MODULE: Module = Module {
             examples: &[Example::new(r#"validate.is_ipv6("::1")"#, "true")],
             ..PLAIN
         },
+        IS_JSON,
         Builtin {
-            name: "is_json",
-            params: VALUE,
-            doc: "Whether `json.decode` accepts it.",
-            returns: "True or False",
-            body: Body::Pure(|args| Ok(json!(json_module::parse(args.text(0)).is_ok()))),
-            examples: &[
-                Example::new(r#"validate.is_json("[1]")"#, "true"),
-                Example::new(r#"validate.is_json("[1")"#, "false"),
-            ],
-            ..PLAIN
+            name: "json",
+            doc: "The same as `validate.is_json`.",
+            examples: &[Example::new(r#"validate.json("{}")"#, "true")],
+            ..IS_JSON
         },
         Builtin {
             name: "is_semver",

@@ -41,6 +41,11 @@ impl EngineBase {
         before: Option<&Catalogue>,
     ) -> Result<Arc<Shared>, Error> {
         self.add_tools(&mut artifacts)?;
+        for hook in &mut artifacts.hooks {
+            let event = hook.event.as_ref().map(|event| event.value.as_str());
+            hook.is_served = matches!(event, Some("tool.pre" | "tool.post"))
+                && self.host.has_middleware(&hook.name);
+        }
         for (layer, problems) in self
             .layers
             .iter()

@@ -157,24 +157,21 @@ impl Catalogue {
             .as_ref()
             .map(|event| event.value.clone())
             .filter(|event| hook_event::find(event).is_some());
-        match (broken, &event, &hook.script) {
-            (None, Some(event), Some(_)) => self.hooks.push(Arc::new(RegisteredHook {
+        match (broken, &event) {
+            // One without a script is the host's, or does nothing.
+            (None, Some(event)) => self.hooks.push(Arc::new(RegisteredHook {
                 event: event.clone(),
                 reaches,
                 hook,
             })),
-            (broken, _, _) => {
+            (broken, _) => {
                 // The hook that an override replaced is gone, so a broken override blocks every
                 // event.
                 let event = event.filter(|_| hook.origin.layer != Layer::Override);
                 let problem = broken.unwrap_or_else(|| {
                     let place = hook.place(Span::default());
-                    Diagnostic::new(
-                        "SCRIPT_NO_HANDLE",
-                        Severity::Error,
-                        "the hook has no script",
-                    )
-                    .at(place)
+                    let message = "the hook's event is not known";
+                    Diagnostic::new("HOOK_EVENT_UNKNOWN", Severity::Error, message).at(place)
                 });
                 self.broken_hooks.push(BrokenHook {
                     name: hook.name.clone(),

@@ -157,6 +157,15 @@ impl Metrics {
         self.lock().get(name).copied()
     }
 
+    /// Forgets one value, or all of them.
+    pub fn reset(&self, name: Option<&str>) {
+        let mut values = self.lock();
+        match name {
+            Some(name) => drop(values.remove(name)),
+            None => values.clear(),
+        }
+    }
+
     /// Every name and value, by name.
     #[must_use]
     pub fn snapshot(&self) -> Map<String, Value> {

@@ -187,11 +187,30 @@ pub enum Verdict {
     /// Its `when` did not match.
     Skipped,
     /// It returned `allow()` and nothing more.
-    Allowed,
+    Allowed(PayloadUse),
     /// What it returned, not yet judged.
-    Returned(Value),
+    Returned(Value, PayloadUse),
     /// It failed.
     Failed(Failure),
+}
+
+/// What a hook did with its copy of the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayloadUse {
+    /// It read it, or returned what it changed.
+    Read,
+    /// It changed it in place and returned nothing of it.
+    Changed,
+}
+
+impl PayloadUse {
+    /// What it adds to the tag of a verdict.
+    const fn tag(self) -> u8 {
+        match self {
+            Self::Read => 0,
+            Self::Changed => 4,
+        }
+    }
 }
 
 impl Request {
@@ -434,9 +453,9 @@ impl Response {
                 for verdict in verdicts {
                     match verdict {
                         Verdict::Skipped => w.bytes.push(0),
-                        Verdict::Allowed => w.bytes.push(3),
-                        Verdict::Returned(value) => {
-                            w.bytes.push(1);
+                        Verdict::Allowed(used) => w.bytes.push(3 + used.tag()),
+                        Verdict::Returned(value, used) => {
+                            w.bytes.push(1 + used.tag());
                             w.value(value)?;
                         }
                         Verdict::Failed(failure) => {
@@ -481,9 +500,11 @@ impl Response {
                 let len = r.held()?;
                 let verdicts = (0..len).map(|_| match r.byte()? {
                     0 => Ok(Verdict::Skipped),
-                    1 => Ok(Verdict::Returned(r.json()?)),
+                    1 => Ok(Verdict::Returned(r.json()?, PayloadUse::Read)),
                     2 => Ok(Verdict::Failed(Failure::decode(&mut r)?)),
-                    3 => Ok(Verdict::Allowed),
+                    3 => Ok(Verdict::Allowed(PayloadUse::Read)),
+                    5 => Ok(Verdict::Returned(r.json()?, PayloadUse::Changed)),
+                    7 => Ok(Verdict::Allowed(PayloadUse::Changed)),
                     _ => Err(WireError::Malformed),
                 });
                 Self::Chain(verdicts.collect::<Result<_, _>>()?)
@@ -614,8 +635,10 @@ mod tests {
             Response::Failed(failure.clone()),
             Response::Chain(vec![
                 Verdict::Skipped,
-                Verdict::Allowed,
-                Verdict::Returned(json!({"action": "ask"})),
+                Verdict::Allowed(PayloadUse::Read),
+                Verdict::Allowed(PayloadUse::Changed),
+                Verdict::Returned(json!({"action": "ask"}), PayloadUse::Read),
+                Verdict::Returned(json!(null), PayloadUse::Changed),
                 Verdict::Failed(failure),
             ]),
         ] {

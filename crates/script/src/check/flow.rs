@@ -40,6 +40,15 @@ impl<'a> Flows<'a> {
         self.closure(from.collect())
     }
 
+    /// Every variable to which the script assigns only values for which `is_source` holds.
+    pub(super) fn holders(&self, is_source: impl Fn(&AstExpr) -> bool) -> HashSet<Variable> {
+        let targets: HashSet<Variable> = self.flows.iter().map(|&(target, _)| target).collect();
+        targets
+            .into_iter()
+            .filter(|&target| self.values(target).all(&is_source))
+            .collect()
+    }
+
     /// A variable and every variable its value may reach.
     pub(super) fn aliases(&self, variable: Variable) -> HashSet<Variable> {
         self.closure(vec![variable])

@@ -3,13 +3,16 @@
 //! One file per kind of fact; they share `scope`, `flow` and `tree`. Nothing is evaluated. It still
 //! runs in a worker, because the parser recurses.
 
+pub(crate) mod changes;
 pub(crate) mod dialect;
 mod flow;
 mod functions;
 mod handle;
+mod literals;
 mod mentions;
 mod nesting;
 mod payload;
+mod payload_change;
 pub(crate) mod predeclared;
 mod pure;
 mod reach;
@@ -59,12 +62,15 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
     let scopes = Scopes::of(script);
     let flows = Flows::of(script, &scopes);
     let reach = reach::reach(script, &scopes, &flows, predeclared);
+    let literals = literals::literals(script, &scopes);
     let mut facts = Facts {
         functions: functions::functions(script, source),
         reaches: reach.reaches.into_named(source),
         unknown_names: reach.unknown_names.into_named(source),
         unknown_members: reach.unknown_members.into_named(source),
         recursion: recursion::recursion(script, &scopes).into_named(source),
+        variables: literals.variables.into_named(source),
+        number_formats: literals.number_formats.into_named(source),
         ..Facts::default()
     };
     let payloads = match kind {
@@ -90,8 +96,13 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
             return facts;
         }
     };
-    let payload = payload(script, &scopes, &flows, payloads);
+    let changes = payload_change::payload_changes(script, &scopes, &flows, &payloads, source);
+    facts.payload_changes = changes.into_named(source);
+    let payload = payload(script, &scopes, &flows, predeclared, &payloads);
     facts.payload_keys = payload.keys.into_named(source);
+    facts.optional_payload_keys = payload.optional_keys.into_named(source);
+    facts.payload_fields = payload.fields.into_named(source);
+    facts.text_results = payload.text_uses.into_named(source);
     facts.compared_names = payload.compared.into_named(source);
     facts
 }

@@ -1,21 +1,76 @@
-//! The keys a hook reads from its payload, and the texts it compares with the tool's name.
+//! How a hook reads its payload: by which keys, as what, and which texts it compares with the tool's
+//! name.
 
 use super::flow::Flows;
 use super::mentions::FirstMentions;
+use super::predeclared::Predeclared;
 use super::scope::{NameOrigin, Scopes, Variable};
 use super::tree::{at, each_expr, key_read, text};
 use starlark::codemap::Spanned;
-use starlark::syntax::ast::{AstExpr, AstStmt, BinOp, ExprP};
+use starlark::syntax::ast::{ArgumentP, AstArgument, AstExpr, AstStmt, BinOp, ExprP};
 use std::collections::HashSet;
 
 /// The keys that hold the called tool's name.
 const NAMES: [&str; 2] = ["name", "tool_name"];
+/// The keys that hold a dict in every payload that has them.
+const DICTS: [&str; 3] = ["args", "arguments", "tool"];
+/// What a dict has after a dot.
+const DICT_METHODS: [&str; 9] = [
+    "clear",
+    "get",
+    "items",
+    "keys",
+    "pop",
+    "popitem",
+    "setdefault",
+    "update",
+    "values",
+];
+/// What a text has after a dot, and neither a dict nor a list has.
+const TEXT_METHODS: [&str; 30] = [
+    "capitalize",
+    "codepoints",
+    "elems",
+    "endswith",
+    "find",
+    "format",
+    "isalnum",
+    "isalpha",
+    "isdigit",
+    "islower",
+    "isspace",
+    "istitle",
+    "isupper",
+    "join",
+    "lower",
+    "lstrip",
+    "partition",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "rfind",
+    "rpartition",
+    "rsplit",
+    "rstrip",
+    "split",
+    "splitlines",
+    "startswith",
+    "strip",
+    "title",
+    "upper",
+];
 
 /// The findings.
 #[derive(Default)]
 pub(super) struct Payload {
-    /// Literal keys, and `tool.name` for `payload["tool"]["name"]`.
+    /// Literal keys, and `tool.name` for `payload["tool"]["name"]`, that raise if they are absent.
     pub(super) keys: FirstMentions,
+    /// Keys whose absence the hook handles, by `get` or because it tests them.
+    pub(super) optional_keys: FirstMentions,
+    /// Fields: `agent` for `payload.agent`, `args.path` for `payload["args"].path`.
+    pub(super) fields: FirstMentions,
+    /// Uses of `result` that only text has, such as `lower`.
+    pub(super) text_uses: FirstMentions,
     /// Texts compared with the tool's name.
     pub(super) compared: FirstMentions,
 }
@@ -28,43 +83,105 @@ pub(super) enum PayloadNames {
     Free(&'static str),
 }
 
+impl PayloadNames {
+    /// Whether an expression is the payload itself.
+    pub(super) fn has(&self, scopes: &Scopes, expr: &AstExpr) -> bool {
+        match (scopes.origin_of(expr), self) {
+            (Some(NameOrigin::Bound(variable)), Self::Variables(all)) => all.contains(&variable),
+            (Some(NameOrigin::Free(name)), Self::Free(payload)) => name == *payload,
+            _ => false,
+        }
+    }
+}
+
 pub(super) fn payload<'a>(
     script: &'a AstStmt,
     scopes: &Scopes,
     flows: &Flows<'a>,
-    payloads: PayloadNames,
+    predeclared: &Predeclared,
+    payloads: &PayloadNames,
 ) -> Payload {
     let mut reader = PayloadReader {
         scopes,
         flows,
+        predeclared,
         payloads,
         tools: HashSet::new(),
         names: HashSet::new(),
+        results: HashSet::new(),
+        tested: HashSet::new(),
+        is_typed: false,
         found: Payload::default(),
     };
     reader.tools = flows.carriers(|value| reader.is_tool(value));
     reader.names = flows.carriers(|value| reader.is_name(value));
+    reader.results = flows.holders(|value| reader.is_result(value));
+    each_expr(script, &mut |expr| reader.test(expr));
     each_expr(script, &mut |expr| reader.expr(expr));
     reader.found
 }
 
-struct PayloadReader<'s, 'a> {
+struct PayloadReader<'s, 'a, 'm> {
     scopes: &'s Scopes,
     flows: &'s Flows<'a>,
-    payloads: PayloadNames,
+    predeclared: &'s Predeclared<'m>,
+    payloads: &'s PayloadNames,
     /// Variables that may hold `payload["tool"]`.
     tools: HashSet<Variable>,
     /// Variables that may hold the tool's name.
     names: HashSet<Variable>,
+    /// Variables that only ever hold `payload["result"]`.
+    results: HashSet<Variable>,
+    /// Keys that the hook looks for with `in`.
+    tested: HashSet<&'a str>,
+    /// Whether the hook asks for the type of the result.
+    is_typed: bool,
     found: Payload,
 }
 
-impl<'a> PayloadReader<'_, 'a> {
+impl<'a> PayloadReader<'_, 'a, '_> {
+    /// Collects what the hook tests before it uses it.
+    fn test(&mut self, expr: &'a AstExpr) {
+        match &expr.node {
+            ExprP::Op(key, BinOp::In | BinOp::NotIn, of) if self.is_payload(of) => {
+                self.tested.extend(text(key).map(|key| key.node.as_str()));
+            }
+            ExprP::Call(callee, arguments) => {
+                let asks = matches!(
+                    self.scopes.origin_of(callee),
+                    Some(NameOrigin::Free("type" | "hasattr" | "getattr"))
+                );
+                self.is_typed |= asks
+                    && arguments
+                        .args
+                        .iter()
+                        .any(|argument| self.is_result(argument.node.expr()));
+            }
+            _ => {}
+        }
+    }
+
     fn expr(&mut self, expr: &'a AstExpr) {
+        let raises = matches!(expr.node, ExprP::Index(_));
         if let Some(key) = self.payload_key(expr) {
-            self.found.keys.note(&key.node, at(key));
+            let keys = match raises && !self.tested.contains(key.node.as_str()) {
+                true => &mut self.found.keys,
+                false => &mut self.found.optional_keys,
+            };
+            keys.note(&key.node, at(key));
         } else if let Some(key) = self.tool_key(expr) {
-            self.found.keys.note("tool.name", at(key));
+            let keys = match raises {
+                true => &mut self.found.keys,
+                false => &mut self.found.optional_keys,
+            };
+            keys.note("tool.name", at(key));
+        }
+        match &expr.node {
+            ExprP::Dot(base, field) if !DICT_METHODS.contains(&field.node.as_str()) => {
+                self.field(base, field);
+            }
+            ExprP::Call(callee, arguments) => self.passed(callee, &arguments.args),
+            _ => {}
         }
         if let ExprP::Op(left, operator, right) = &expr.node {
             match operator {
@@ -74,6 +191,43 @@ impl<'a> PayloadReader<'_, 'a> {
                     self.compared_with_elements(right)
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// Handles `base.field`, where a dict has no such method.
+    fn field(&mut self, base: &AstExpr, field: &Spanned<String>) {
+        if self.is_payload(base) {
+            self.found.fields.note(&field.node, at(field));
+        } else if let Some(part) = self
+            .payload_key(base)
+            .filter(|key| DICTS.contains(&key.node.as_str()))
+        {
+            self.found
+                .fields
+                .note(format!("{}.{}", part.node, field.node), at(field));
+        } else if self.is_result(base) && !self.is_typed && TEXT_METHODS.contains(&&*field.node) {
+            self.found.text_uses.note(&field.node, at(field));
+        }
+    }
+
+    /// Handles a result that is passed to a built-in that takes text.
+    fn passed(&mut self, callee: &AstExpr, arguments: &[AstArgument]) {
+        let ExprP::Dot(base, member) = &callee.node else {
+            return;
+        };
+        let Some(NameOrigin::Free(module)) = self.scopes.origin_of(base) else {
+            return;
+        };
+        for (index, argument) in arguments.iter().enumerate() {
+            if let ArgumentP::Positional(value) = &argument.node
+                && !self.is_typed
+                && self.is_result(value)
+                && self.predeclared.takes_text(module, &member.node, index)
+            {
+                self.found
+                    .text_uses
+                    .note(format!("{module}.{}", member.node), at(value));
             }
         }
     }
@@ -106,13 +260,19 @@ impl<'a> PayloadReader<'_, 'a> {
     }
 
     fn payload_key<'e>(&self, expr: &'e AstExpr) -> Option<&'e Spanned<String>> {
-        let (base, key) = key_read(expr)?;
-        let is_payload = match (self.scopes.origin_of(base)?, &self.payloads) {
-            (NameOrigin::Bound(variable), PayloadNames::Variables(all)) => all.contains(&variable),
-            (NameOrigin::Free(name), PayloadNames::Free(payload)) => name == *payload,
-            _ => false,
-        };
-        is_payload.then_some(key)
+        key_read(expr)
+            .filter(|(base, _)| self.is_payload(base))
+            .map(|(_, key)| key)
+    }
+
+    fn is_payload(&self, expr: &AstExpr) -> bool {
+        self.payloads.has(self.scopes, expr)
+    }
+
+    fn is_result(&self, expr: &AstExpr) -> bool {
+        self.payload_key(expr)
+            .is_some_and(|key| key.node == "result")
+            || self.is_among(expr, &self.results)
     }
 
     /// The key of `payload["tool"]["name"]`.

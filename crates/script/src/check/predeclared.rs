@@ -1,7 +1,7 @@
 //! The names that a script can use without defining them.
 
 use std::collections::HashMap;
-use tool_harness::builtin::{Body, Builtin, Module, Scope};
+use tool_harness::builtin::{Body, Builtin, Kind, Module, Scope};
 use tool_harness::facts::{CONDITION_BUILTINS, ScriptKind};
 
 /// The variables of a `when`.
@@ -65,6 +65,18 @@ impl<'m> Predeclared<'m> {
             || self.globals.contains_key(name)
             || is_standard(name)
             || (self.kind == ScriptKind::When && WHEN_VARIABLES.contains(&name))
+    }
+
+    /// Whether a built-in takes only text as its argument at this position.
+    pub(super) fn takes_text(&self, namespace: &str, call: &str, position: usize) -> bool {
+        self.namespaces.get(namespace).is_some_and(|namespace| {
+            let mut named = namespace.named(call);
+            named.any(|call| {
+                call.params
+                    .get(position)
+                    .is_some_and(|param| param.kind == Kind::Text)
+            })
+        })
     }
 
     /// Whether an expression may call a built-in such as `fs.read` or `env`: it is pure, or the

@@ -1,6 +1,7 @@
 //! Binds the arguments of a call to the parameters of a built-in.
 
 use super::encode::{EncodeError, to_json, to_wire};
+use super::record::RecordValue;
 use serde_json::{Map, Value as Json};
 use starlark::eval::Arguments;
 use starlark::values::dict::DictRef;
@@ -63,13 +64,14 @@ impl Signature {
         let positions: Vec<Value<'v>> = args.positions(heap)?.collect();
         let names = args.names_map()?;
         let names = names.iter().map(|(name, value)| (name.as_str(), *value));
-        Ok(self.assign(&positions, names.collect()))
+        Ok(self.assign(&positions, names.collect(), heap))
     }
 
     fn assign<'v>(
         &self,
         positions: &[Value<'v>],
         mut names: Vec<(&'v str, Value<'v>)>,
+        heap: Heap<'v>,
     ) -> Result<Vec<BoundArgument<'v, '_>>, String> {
         let mut positions = positions.iter();
         let mut bound = Vec::with_capacity(self.params.len());
@@ -80,13 +82,15 @@ impl Signature {
                 _ => {
                     let named = names
                         .iter()
-                        .position(|(name, _)| *name == param.name)
+                        .position(|(name, _)| param.is_named(name))
                         .map(|at| names.remove(at).1);
                     match (positions.next(), named) {
                         (Some(_), Some(_)) => {
                             return Err(format!("`{}` got `{}` twice", self.path, param.name));
                         }
-                        (Some(&value), None) | (None, Some(value)) => self.accept(param, value)?,
+                        (Some(&value), None) | (None, Some(value)) => {
+                            self.accept(param, whole(param, value, heap))?
+                        }
                         (None, None) => match default {
                             Some(default) => BoundArgument::Default(default),
                             None => return self.reject(&format!("needs `{}`", param.name)),
@@ -114,6 +118,13 @@ impl Signature {
             return Ok(BoundArgument::Value(value));
         }
         let or_none = if optional { " or `None`" } else { "" };
+        let is_float = value.downcast_ref::<StarlarkFloat>().is_some();
+        if param.kind == Kind::Int && is_float {
+            return Err(format!(
+                "`{}` of `{}` must be a whole number{or_none}, not {value}",
+                param.name, self.path
+            ));
+        }
         Err(format!(
             "`{}` of `{}` must be {}{or_none}, not {}",
             param.name,
@@ -189,6 +200,25 @@ impl<'v> BoundArgument<'v, '_> {
     }
 }
 
+/// A whole float as the integer that a parameter wants.
+fn whole<'v>(param: &Param, value: Value<'v>, heap: Heap<'v>) -> Value<'v> {
+    /// Every whole float up to this is exact.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value.downcast_ref::<StarlarkFloat>() {
+        Some(&StarlarkFloat(float))
+            if param.kind == Kind::Int && float.fract() == 0.0 && float.abs() <= EXACT =>
+        {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "whole and within the range"
+            )]
+            let integer = float as i64;
+            heap.alloc(integer)
+        }
+        _ => value,
+    }
+}
+
 fn fits(kind: Kind, value: Value<'_>) -> bool {
     match kind {
         Kind::Any | Kind::Rest | Kind::Named => true,
@@ -204,7 +234,9 @@ fn fits(kind: Kind, value: Value<'_>) -> bool {
                 || matches!(value.get_type(), "set" | "range")
         }
         Kind::Dict => {
-            DictRef::from_value(value).is_some() || StructRef::from_value(value).is_some()
+            DictRef::from_value(value).is_some()
+                || StructRef::from_value(value).is_some()
+                || value.downcast_ref::<RecordValue>().is_some()
         }
     }
 }

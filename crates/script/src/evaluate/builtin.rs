@@ -2,8 +2,8 @@
 
 use super::bind::{BoundArgument, Signature};
 use super::context::ScriptContext;
-use super::decode::{HeapBuilder, from_json};
 use super::encode::EncodeError;
+use super::record::{reshaped, shaped};
 use super::worker_builtin;
 use crate::check::predeclared::is_offered;
 use allocative::Allocative;
@@ -64,7 +64,7 @@ impl<'v> StarlarkValue<'v> for BuiltinValue {
                     .collect::<Result<_, _>>()
                     .map_err(|error| self.bad_argument(&error))?;
                 match function(&Args(json)) {
-                    Ok(value) => from_json(&value, &mut HeapBuilder(heap)).or_else(|error| {
+                    Ok(value) => shaped(self.builtin.shape, &value, heap).or_else(|error| {
                         raise(format!(
                             "`{path}` returned a value that scripts cannot use: {error}"
                         ))
@@ -74,9 +74,8 @@ impl<'v> StarlarkValue<'v> for BuiltinValue {
             }
             Body::Host(_) => {
                 let frame = self.frame(CallKind::Cross, args, eval)?;
-                self.context(eval)?
-                    .cross(&frame, eval.heap())
-                    .or_else(raise)
+                let answer = self.context(eval)?.cross(&frame, eval.heap());
+                reshaped(self.builtin.shape, answer.or_else(raise)?, eval.heap())
             }
             Body::Note => {
                 let frame = self.frame(CallKind::Note, args, eval)?;

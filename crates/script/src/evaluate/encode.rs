@@ -1,5 +1,6 @@
 //! Encodes Starlark values for the wire and as JSON, bounded in depth and size.
 
+use super::record::RecordValue;
 use serde_json::{Map, Number, Value as Json};
 use starlark::values::dict::DictRef;
 use starlark::values::float::StarlarkFloat;
@@ -248,6 +249,10 @@ impl<'v, O: EncodeTarget> Encoder<'_, 'v, O> {
             let digits = value.to_str();
             self.reserve(digits.len())?;
             self.output.big_int(digits)?;
+        } else if let Some(record) = value.downcast_ref::<RecordValue>() {
+            let plain = record.plain(self.heap);
+            let plain = plain.map_err(|error| EncodeError::whole(error.to_string()))?;
+            self.value(plain, depth)?;
         } else {
             self.container(value, depth)?;
         }

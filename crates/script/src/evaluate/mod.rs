@@ -20,6 +20,12 @@ mod failure;
 )]
 mod globals;
 mod meter;
+mod payload;
+#[expect(
+    unsafe_code,
+    reason = "the derive for Starlark values implements an unsafe marker trait"
+)]
+mod record;
 mod script;
 mod script_globals;
 mod source;
@@ -33,22 +39,25 @@ pub(crate) use context::FrameChannel;
 pub use globals::BuiltinTable;
 pub(crate) use script_globals::ScriptGlobals;
 
+use crate::check::changes::Changes;
 use context::ScriptContext;
-use decode::{FrozenBuilder, HeapBuilder};
+use decode::HeapBuilder;
 use encode::{to_sized_json, to_wire};
 use failure::{raised, unusable};
 use meter::Meter;
-use script::{LoadedScript, bounded, classify};
+use payload::Payload;
+use script::{Entry, LoadedScript, bounded, classify};
 use starlark::environment::Module;
 use starlark::eval::Evaluator;
 use starlark::values::dict::DictRef;
-use starlark::values::{FrozenValue, Value, ValueLike};
+use starlark::values::{Value, ValueLike};
 use std::collections::HashMap;
 use std::rc::Rc;
 use tool_harness::facts::ScriptKind;
-use tool_harness::worker::protocol::{Budget, Failure, Link, Response, Verdict, begin_done};
-use tool_harness::worker::spelling;
-use tool_harness::worker::wire::{Build, Reader, WireError, Writer};
+use tool_harness::worker::protocol::{
+    Budget, Failure, Link, PayloadUse, Response, Verdict, begin_done,
+};
+use tool_harness::worker::wire::{Reader, WireError, Writer};
 use worker_builtin::OutcomeValue;
 
 /// The scripts a worker has loaded, and what it needs to run them.
@@ -103,16 +112,14 @@ impl LoadedScripts {
     ) -> Result<Vec<u8>, WireError> {
         let meter = self.start(budget);
         Module::with_temp_heap(|module| {
-            // Frozen, so that one hook cannot change what the next one sees.
-            let payload =
-                payload(event, reader, &mut FrozenBuilder(module.frozen_heap()))?.to_value();
-            let args = [module.heap().alloc(event), payload];
+            let payload = Payload::read(event, reader, module.frozen_heap())?;
+            let event = module.heap().alloc(event);
             let mut eval = self.evaluator(&module, &meter);
             let mut verdicts = Vec::with_capacity(links.len());
             let mut room = budget.result_bytes;
             for (index, link) in (0..).zip(links) {
                 meter.enter_link(link.timeout_ms);
-                let result = self.link(index, link, &args, &mut eval, &meter, &mut room);
+                let result = self.link(index, link, event, &payload, &mut eval, &meter, &mut room);
                 let (verdict, next) =
                     result.unwrap_or_else(|failure| (Verdict::Failed(failure), ChainStep::Stop));
                 verdicts.push(verdict);
@@ -126,35 +133,46 @@ impl LoadedScripts {
 
     /// Runs one hook. `room` is how many bytes the remaining verdicts of the chain may take
     /// together.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a chain that a hook needs"
+    )]
     fn link<'v>(
         &self,
         index: u32,
         link: &Link,
-        args: &[Value<'v>],
+        event: Value<'v>,
+        payload: &Payload<'_>,
         eval: &mut Evaluator<'v, '_, '_>,
         meter: &Meter,
         room: &mut u64,
     ) -> Result<(Verdict, ChainStep), Failure> {
         // A condition that fails must not be a way around the hook.
         if let Some(when) = link.when
-            && let Ok(value) = self.enter(when, index, args, eval, meter)
+            && let Ok(value) = self.enter(when, index, &[event, payload.frozen()], eval, meter)
             && !value.to_bool()
         {
             return Ok((Verdict::Skipped, ChainStep::Continue));
         }
-        let value = self.enter(link.script, index, args, eval, meter)?;
+        let entry = self.entry(link.script, index, meter)?;
+        let copy = match entry.changes {
+            Changes::Nothing => payload.frozen(),
+            Changes::Values => payload.copy(eval.heap()),
+        };
+        let value = call(&entry, &[event, copy], eval, meter)?;
         if is_allow(value) {
-            return Ok((Verdict::Allowed, ChainStep::Continue));
+            return Ok((Verdict::Allowed(payload.use_of(copy)), ChainStep::Continue));
         }
         let (json, size) = to_sized_json(value, eval.heap(), *room)
             .map_err(|error| unusable(format!("the decision cannot be used: {error}")))?;
         *room = room.saturating_sub(size);
-        // The harness judges every decision but these two.
-        let next = match action(value) {
-            Some("allow" | "continue") => ChainStep::Continue,
-            _ => ChainStep::Stop,
+        let (next, used) = match action(value) {
+            Some("allow" | "continue") => (ChainStep::Continue, payload.use_of(copy)),
+            None if value.is_none() => (ChainStep::Stop, payload.use_of(copy)),
+            // The harness judges every other decision, and takes from it what the hook changed.
+            _ => (ChainStep::Stop, PayloadUse::Read),
         };
-        Ok((Verdict::Returned(json), next))
+        Ok((Verdict::Returned(json, used), next))
     }
 
     fn start(&self, budget: &Budget) -> Meter {
@@ -172,7 +190,7 @@ impl LoadedScripts {
         eval
     }
 
-    /// Calls the entry function of a script.
+    /// Enters a script and calls its entry function.
     fn enter<'v>(
         &self,
         number: u32,
@@ -181,16 +199,29 @@ impl LoadedScripts {
         eval: &mut Evaluator<'v, '_, '_>,
         meter: &Meter,
     ) -> Result<Value<'v>, Failure> {
+        call(&self.entry(number, link, meter)?, args, eval, meter)
+    }
+
+    /// Enters a script: from here on, its built-ins are the ones that can be called.
+    fn entry(&self, number: u32, link: u32, meter: &Meter) -> Result<Entry, Failure> {
         let script = self
             .scripts
             .get(&number)
             .ok_or_else(|| raised("the script was not loaded"))?;
         self.context.enter(link, &script.linked);
-        let entry = script.entry(self.globals.of(script.kind), meter, Some(&self.context))?;
-        let function = eval.heap().access_owned_frozen_value(&entry);
-        eval.eval_function(function, args, &[])
-            .map_err(|error| classify(&error, script.kind, meter))
+        script.entry(self.globals.of(script.kind), meter, Some(&self.context))
     }
+}
+
+fn call<'v>(
+    entry: &Entry,
+    args: &[Value<'v>],
+    eval: &mut Evaluator<'v, '_, '_>,
+    meter: &Meter,
+) -> Result<Value<'v>, Failure> {
+    let function = eval.heap().access_owned_frozen_value(&entry.function);
+    eval.eval_function(function, args, &[])
+        .map_err(|error| classify(&error, entry.kind, meter))
 }
 
 /// What a chain does after a hook.
@@ -198,37 +229,6 @@ impl LoadedScripts {
 enum ChainStep {
     Continue,
     Stop,
-}
-
-/// Builds the payload in `reader`, with each part under all its spellings.
-fn payload(
-    event: &str,
-    reader: &mut Reader<'_>,
-    build: &mut FrozenBuilder<'_>,
-) -> Result<FrozenValue, WireError> {
-    let mut entries = reader.entries(build)?;
-    if spelling::applies_to(event) {
-        let part = |entries: &[(&str, FrozenValue)], key: &str| {
-            entries
-                .iter()
-                .find(|(name, _)| *name == key)
-                .map(|(_, value)| *value)
-        };
-        for (name, of) in spelling::SPELLINGS {
-            if let (None, Some(value)) = (part(&entries, name), part(&entries, of)) {
-                entries.push((name, value));
-            }
-        }
-        let tool = spelling::TOOL_PARTS
-            .iter()
-            .map(|(name, of)| Some((*name, part(&entries, of)?)))
-            .collect::<Option<Vec<_>>>();
-        if let (None, Some(tool)) = (part(&entries, spelling::TOOL), tool) {
-            let tool = build.map(tool);
-            entries.push((spelling::TOOL, tool));
-        }
-    }
-    Ok(build.map(entries))
 }
 
 /// Whether a hook returned exactly what `allow()` returns.

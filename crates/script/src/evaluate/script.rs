@@ -4,6 +4,7 @@ use super::context::{LinkedBuiltins, ScriptContext};
 use super::failure::{self, MAX_CALLS, raised};
 use super::meter::Meter;
 use super::source;
+use crate::check::changes::{Changes, changes};
 use starlark::environment::{Globals, Module};
 use starlark::eval::Evaluator;
 use starlark::values::OwnedFrozenValue;
@@ -17,7 +18,16 @@ pub(super) struct LoadedScript {
     pub(super) kind: ScriptKind,
     pub(super) linked: LinkedBuiltins,
     source: String,
-    compiled: OnceCell<Result<OwnedFrozenValue, Failure>>,
+    compiled: OnceCell<Result<Entry, Failure>>,
+}
+
+/// The entry function of a compiled script.
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub(super) kind: ScriptKind,
+    pub(super) function: OwnedFrozenValue,
+    /// Whether the script can change what it is given.
+    pub(super) changes: Changes,
 }
 
 impl LoadedScript {
@@ -36,7 +46,7 @@ impl LoadedScript {
         globals: &Globals,
         meter: &Meter,
         context: Option<&ScriptContext>,
-    ) -> Result<OwnedFrozenValue, Failure> {
+    ) -> Result<Entry, Failure> {
         if let Some(compiled) = self.compiled.get() {
             return compiled.clone();
         }
@@ -57,8 +67,9 @@ impl LoadedScript {
         globals: &Globals,
         meter: &Meter,
         context: Option<&ScriptContext>,
-    ) -> Result<OwnedFrozenValue, Failure> {
+    ) -> Result<Entry, Failure> {
         let ast = source::parse(self.kind, &self.source)?;
+        let changes = changes(ast.statement());
         Module::with_temp_heap(|module| {
             {
                 let mut eval = bounded(&module, meter);
@@ -75,7 +86,11 @@ impl LoadedScript {
             let (entry, _) = frozen
                 .get_any_visibility(name)
                 .map_err(|_| raised(format!("the script does not define `{name}`")))?;
-            Ok(entry)
+            Ok(Entry {
+                kind: self.kind,
+                function: entry,
+                changes,
+            })
         })
     }
 }

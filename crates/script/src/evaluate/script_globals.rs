@@ -61,7 +61,7 @@ impl ScriptGlobals {
         let script = LoadedScript::new(ScriptKind::Tool, FIRST_SCRIPT.to_owned(), Vec::new());
         Module::with_temp_heap(|module| {
             if let Ok(entry) = script.entry(&self.standard, &meter, None) {
-                let function = module.heap().access_owned_frozen_value(&entry);
+                let function = module.heap().access_owned_frozen_value(&entry.function);
                 // The script fails on purpose.
                 let _ = bounded(&module, &meter).eval_function(function, &[Value::new_none()], &[]);
             }

@@ -12,7 +12,7 @@ use starlark::values::tuple::UnpackTuple;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use tool_harness::Effects;
-use tool_harness::builtin::{Body, Builtin, Module, Scope};
+use tool_harness::builtin::{Body, Builtin, Module, Scope, Shape};
 use tool_harness::facts::ScriptKind;
 use tool_harness_script::check::facts;
 
@@ -24,6 +24,7 @@ const fn absent(name: &'static str) -> Builtin {
         returns: "",
         effects: Effects::NONE,
         scope: Scope::Both,
+        shape: Shape::Plain,
         body: Body::Absent("a test"),
         examples: &[],
     }

@@ -65,7 +65,11 @@ async fn tool_post_may_withhold_mark_and_reword() {
             "marked the result",
         ),
         ("return modify({\"content\": \"short\"})", "none", "short"),
-        ("return modify({\"name\": \"other\"})", "none", "{\"a\":1}"),
+        (
+            "return modify({\"name\": \"other\"})",
+            "tool.hook.failed",
+            "changed `name`",
+        ),
     ] {
         let project = project(&[(
             "post",
@@ -87,7 +91,7 @@ async fn tool_post_may_withhold_mark_and_reword() {
         );
         assert_eq!(
             result.value.is_none(),
-            expected_code == "tool.hook.blocked",
+            expected_code.starts_with("tool.hook"),
             "{script}"
         );
     }
@@ -146,7 +150,6 @@ async fn a_hook_that_fails_in_any_way_blocks_and_names_itself() {
         ("x = True\n    return x", "true"),
         ("[0] * 1000000000", "memory"),
         ("payload[\"args\"][\"nope\"]", "nope"),
-        ("payload[\"args\"][\"a\"] = 7", ""),
     ] {
         // Only the loop ends at its deadline.
         let timeout_ms = if script.contains("range") {

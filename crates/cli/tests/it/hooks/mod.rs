@@ -2,6 +2,8 @@
 
 mod decisions;
 mod events;
+mod payloads;
+mod results;
 
 use crate::support::{Project, tool};
 

@@ -2,9 +2,11 @@
 
 use super::{ECHO, ask, root};
 use crate::support::{Project, call, code, hook, tool};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use tool_harness::artifact::Authority;
+use tool_harness::digest::fresh_id;
+use tool_harness::{Run, Tool, ToolError, ToolOutput, ToolRequest, ToolRuntime, ToolSpec};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_denied_builtin_raises_in_every_script_however_it_is_reached() {
@@ -292,6 +294,55 @@ async fn state_lives_with_the_session_cache_with_the_run_and_ctx_with_the_turn()
             "{session} {run}"
         );
     }
+}
+
+/// Calls another tool twice.
+struct Outer;
+
+impl Tool for Outer {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("outer", "Calls `count` twice.").pure()
+    }
+
+    async fn call(
+        &self,
+        (): &(),
+        runtime: ToolRuntime<'_>,
+        _: Map<String, Value>,
+    ) -> Result<ToolOutput, ToolError> {
+        runtime.call("count", json!({})).await;
+        let second = runtime.call("count", json!({})).await;
+        Ok(ToolOutput::value(second.value.unwrap_or_default()))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_turns_and_nested_calls_of_a_run_share_its_cache() {
+    let script = tool(
+        "def run(args):\n    return [cache.increment(\"n\"), ctx.increment(\"n\"), state.increment(\"n\")]",
+    );
+    let project = Project::new(&[(".harness/tools/count.md", &script)]);
+    let engine = project.builder().tool(Outer).load().await;
+    let engine = engine.expect("an engine");
+    let turn = async |run: &Run, tools: &[&str]| {
+        let requests = (0..).zip(tools).map(|(index, name)| {
+            let id = format!("{}-{index}-{name}", fresh_id("call"));
+            ToolRequest::new(id, *name, json!({}))
+        });
+        let turned = run.turn().expect("a turn").call(requests.collect()).await;
+        let values = turned.results.into_iter().map(|result| result.value);
+        values.map(Option::unwrap_or_default).collect::<Vec<_>>()
+    };
+    let run = engine.start(()).session("s");
+    assert_eq!(turn(&run, &["count"]).await, [json!([1, 1, 1])]);
+    assert_eq!(turn(&run, &["count"]).await, [json!([2, 1, 2])]);
+    assert_eq!(
+        turn(&run, &["outer"]).await,
+        [json!([4, 2, 4])],
+        "nested calls are calls of the run, and of the turn"
+    );
+    let next = engine.start(()).session("s");
+    assert_eq!(turn(&next, &["count"]).await, [json!([1, 1, 5])]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -41,7 +41,7 @@ pub(in crate::artifact) const FIELDS: &[Field] = &[
         "script",
         Shape::Text,
         "none",
-        "Starlark that defines `handle(event, payload)` and returns a decision.",
+        "Starlark that defines `handle(event, payload)` and returns a decision. Without one, the host's middleware of the hook's name serves it; where no host has one, the hook does nothing and is reported.",
     ),
     Field::new(
         "when",
@@ -58,8 +58,8 @@ pub(in crate::artifact) const FIELDS: &[Field] = &[
     Field::new(
         "on_error",
         Shape::Word(&["block", "allow"]),
-        "`block` on gating events, else `allow`",
-        "What a failure of the hook means.",
+        "`block` on gating events and on `tool.post`, else `allow`",
+        "What a failure of the hook means: the call is blocked, or on `tool.post` its result is withheld; or the failure is logged and passed over.",
     ),
     Field::new(
         "timeout_ms",
@@ -148,6 +148,8 @@ pub struct Hook {
     /// Fields the author wrote that the harness does not enforce yet; the hook then blocks like one
     /// that cannot be loaded.
     pub unsupported: Vec<Spanned<&'static str>>,
+    /// Whether the host has middleware of this name, which serves a hook without a script.
+    pub is_served: bool,
 }
 
 /// What a hook's failure means.
@@ -214,6 +216,7 @@ pub(in crate::artifact) fn read_hook(
         body: naming.prose,
         tags: words(node.get("tags")),
         unsupported: unsupported(ArtifactKind::Hook, node),
+        is_served: false,
         origin,
     }
 }
@@ -284,10 +287,10 @@ impl Hook {
         Place::new(&self.origin.source, span)
     }
 
-    /// Whether a failure of this hook blocks, given whether its event gates.
+    /// Whether a failure of this hook blocks, given whether hooks of its event fail closed.
     #[must_use]
-    pub(crate) fn blocks_on_error(&self, gating: bool) -> bool {
+    pub(crate) fn blocks_on_error(&self, fails_closed: bool) -> bool {
         self.on_error
-            .map_or(gating, |choice| choice == OnError::Block)
+            .map_or(fails_closed, |choice| choice == OnError::Block)
     }
 }

@@ -4,7 +4,7 @@ use super::super::base64::{STANDARD, bytes};
 use super::super::{Args, BuiltinHost};
 use ::base64::Engine;
 use serde_json::{Value, json};
-use tool_harness_sandbox::file::{FileError, FileKind, Jail};
+use tool_harness_sandbox::file::{Entry, FileError, FileKind, Jail};
 
 /// The limit of `fs.read`, whatever `max_bytes` is: an answer is one frame of the worker's channel.
 const MAX_READ: usize = 32 << 20;
@@ -94,7 +94,9 @@ pub(super) fn stat(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String>
     let Some(stat) = on_files(host, |files| files.stat(args.text(0)))? else {
         return Ok(Value::Null);
     };
+    let name = args.text(0).trim_end_matches('/').rsplit('/').next();
     Ok(json!({
+        "name": name,
         "kind": kind(stat.kind),
         "size": stat.size,
         "mode": format!("{:o}", stat.mode & 0o7777),
@@ -106,7 +108,17 @@ pub(super) fn stat(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String>
 
 pub(super) fn list(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let entries = on_files(host, |files| files.list(args.text(0), MAX_ENTRIES))?;
-    Ok(entries.into_iter().map(|entry| json!({"name": entry.name, "kind": kind(entry.stat.kind), "size": entry.stat.size})).collect())
+    let entry = |entry: Entry| {
+        json!({
+            "name": entry.name,
+            "kind": kind(entry.stat.kind),
+            "size": entry.stat.size,
+            "modified": entry.stat.modified_ms,
+            "is_file": entry.stat.kind == FileKind::File,
+            "is_dir": entry.stat.kind == FileKind::Directory,
+        })
+    };
+    Ok(entries.into_iter().map(entry).collect())
 }
 
 pub(super) fn glob(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {

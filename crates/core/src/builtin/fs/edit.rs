@@ -88,7 +88,7 @@ pub(super) fn line_count(host: &dyn BuiltinHost, args: &Args) -> Result<Value, S
 fn range(args: &Args) -> Result<(usize, usize), String> {
     Ok((
         args.count(1, "start", usize::MAX)?,
-        args.count(2, "end", usize::MAX)?,
+        args.count_or_zero(2, "end")?,
     ))
 }
 

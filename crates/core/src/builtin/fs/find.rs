@@ -4,6 +4,7 @@ use super::super::{Args, BuiltinHost, re};
 use super::access::refused;
 use regex::Regex;
 use serde_json::{Value, json};
+use tool_harness_sandbox::file::{FileKind, Jail};
 
 /// Larger files are skipped.
 const MAX_FILE: u64 = 1 << 20;
@@ -32,20 +33,20 @@ impl Wanted<'_> {
 }
 
 pub(super) fn find(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    let (pattern, glob) = (args.text(0), args.text(1));
+    let files = host.files()?;
+    let (pattern, glob, is_regex) = ordered(files, args)?;
     if pattern.is_empty() {
         return Err("`pattern` must not be empty".to_owned());
     }
-    let wanted = if args.bool(2) {
+    let wanted = if is_regex {
         Wanted::Pattern(re::compile(pattern)?)
     } else {
         Wanted::Text(pattern)
     };
     let max = args.count(3, "max_results", MAX_RESULTS)?;
-    let files = host.files()?;
     let mut found = Vec::new();
     let mut total = 0;
-    for path in files.glob(glob, MAX_FILES).map_err(refused(host))? {
+    for path in files.glob(&glob, MAX_FILES).map_err(refused(host))? {
         if found.len() >= max {
             break;
         }
@@ -78,6 +79,43 @@ pub(super) fn find(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String>
         );
     }
     Ok(Value::Array(found))
+}
+
+/// The pattern, the glob of the files, and whether the pattern is a regular expression. Other
+/// harnesses take the path first; what is meant shows in which of the two exists.
+fn ordered<'a>(files: &Jail, args: &'a Args) -> Result<(&'a str, String, bool), String> {
+    let (first, second) = (args.text(0), args.text(1));
+    if let Some(glob) = place(files, second) {
+        return Ok((first, glob, args.bool(2)));
+    }
+    match place(files, first).filter(|_| !has_signs(first)) {
+        Some(glob) => Ok((second, glob, true)),
+        None => Err(format!(
+            "there is no file or directory `{second}`; write `fs.find(pattern, path)`, where `path` may be a glob such as `**/*.md`"
+        )),
+    }
+}
+
+/// A path as a glob; `None` if it is plain and nothing is there.
+fn place(files: &Jail, path: &str) -> Option<String> {
+    if has_signs(path) {
+        return Some(path.to_owned());
+    }
+    match files.stat(path).ok()?? {
+        stat if stat.kind == FileKind::Directory => {
+            let folder = path.trim_end_matches('/');
+            Some(match folder.strip_prefix("./").unwrap_or(folder) {
+                "" | "." => "**/*".to_owned(),
+                folder => format!("{folder}/**/*"),
+            })
+        }
+        _ => Some(path.to_owned()),
+    }
+}
+
+/// Whether a text has signs that only a glob has. A regular expression may have them, too.
+fn has_signs(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
 }
 
 fn lines<'a>(

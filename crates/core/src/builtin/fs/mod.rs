@@ -8,11 +8,15 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use super::{Body, Builtin, Example, Module, PLAIN, Param, Scope};
+use super::{Body, Builtin, Example, Module, PLAIN, Param, Scope, Shape};
 use crate::effect::Effects;
 
 const PATH: Param = Param::text("path");
-const SOURCE_TARGET: &[Param] = &[Param::text("source"), Param::text("target")];
+const SOURCE_TARGET: &[Param] = &[
+    Param::text("source").also(&["src"]),
+    Param::text("target").also(&["dst"]),
+];
+const TEXT: Param = Param::text("text").also(&["content"]);
 const ENCODING: Param = Param::text("encoding").or("\"utf-8\"");
 
 /// What the calls that only read share.
@@ -93,10 +97,15 @@ pub(super) const MODULE: Module = Module {
             name: "stat",
             params: &[PATH],
             doc: "Facts about a path.",
-            returns: "None if the path does not exist, or a dict with `kind` (`file`, `directory` or `other`), `size`, `mode` (as `644`), \
-                `modified` (milliseconds since 1970), `is_file`, `is_dir`",
+            returns: "None if the path does not exist, or a dict with `name`, `kind` (`file`, `directory` or `other`), `size`, `mode` (as `644`), \
+                `modified` (milliseconds since 1970), `is_file`, `is_dir`, also as fields",
             body: Body::Host(access::stat),
+            shape: Shape::Record,
             examples: &[
+                Example::new(
+                    r#"[fs.write("d/a.txt", "hi"), fs.stat("d/a.txt").name][1]"#,
+                    r#""a.txt""#,
+                ),
                 Example::new(
                     r#"[fs.write("a.txt", "hi"), fs.stat("a.txt")["size"]][1]"#,
                     "2",
@@ -109,11 +118,12 @@ pub(super) const MODULE: Module = Module {
             name: "list",
             params: &[Param::text("path").or("\".\"")],
             doc: "The entries of a directory, by name.",
-            returns: "a list of dicts with `name`, `kind` (`file`, `directory`, `link` or `other`) and `size`",
+            returns: "a list of dicts with `name`, `kind` (`file`, `directory`, `link` or `other`), `size`, `modified` (milliseconds since \
+                1970), `is_file` and `is_dir`",
             body: Body::Host(access::list),
             examples: &[Example::new(
-                r#"[fs.write("a.txt", "hi"), fs.list()][1]"#,
-                r#"[{"name": "a.txt", "kind": "file", "size": 2}]"#,
+                r#"[fs.write("d/a.txt", "hi"), [(e["name"], e["kind"], e["is_dir"]) for e in fs.list()]][1]"#,
+                r#"[["d", "directory", true]]"#,
             )],
             ..READING
         },
@@ -177,7 +187,10 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "diff",
-            params: &[Param::text("a_path"), Param::text("b_path")],
+            params: &[
+                Param::text("a_path").also(&["a"]),
+                Param::text("b_path").also(&["b"]),
+            ],
             doc: "A unified diff that turns one file into the other, with three lines of context; empty when they are equal. \
                 `string.diff` compares texts.",
             returns: "a string",
@@ -220,8 +233,12 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "read_lines",
-            params: &[PATH, Param::int("start").or("1"), Param::int("end").or("0")],
-            doc: "Lines `start` to `end` of a file, counted from 1, both included, without their ends; 0 as `end` means to the last.",
+            params: &[
+                PATH,
+                Param::int("start").or("1"),
+                Param::int("end").or("null"),
+            ],
+            doc: "Lines `start` to `end` of a file, counted from 1, both included, without their ends; None or 0 as `end` means to the last.",
             returns: "a list of strings",
             body: Body::Host(edit::read_lines),
             examples: &[Example::new(
@@ -244,7 +261,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "insert_at",
-            params: &[PATH, Param::int("line"), Param::text("text")],
+            params: &[PATH, Param::int("line"), TEXT],
             doc: "Inserts lines before line `line`, counted from 1; one more than the last adds them at the end.",
             returns: "a dict with `path` and `lines`, how many there are now",
             body: Body::Host(edit::insert_at),
@@ -256,12 +273,7 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "replace_lines",
-            params: &[
-                PATH,
-                Param::int("start"),
-                Param::int("end"),
-                Param::text("text"),
-            ],
+            params: &[PATH, Param::int("start"), Param::int("end"), TEXT],
             doc: "Replaces lines `start` to `end`, both included, by the lines of `text`.",
             returns: "a dict with `path` and `lines`, how many there are now",
             body: Body::Host(edit::replace_lines),
@@ -297,8 +309,9 @@ pub(super) const MODULE: Module = Module {
                 Param::bool("regex").or("false"),
                 Param::int("max_results").or("100"),
             ],
-            doc: "Lines that contain a text, or match it as a regular expression, in the files whose path matches the glob `path`. \
-                Files that are not UTF-8 text or have more than 1 MiB are skipped, and so is `.git`. Long lines are cut.",
+            doc: "Lines that contain a text, or match it as a regular expression, in a file, below a directory, or in the files whose path \
+                matches the glob `path`. Written the other way round, `fs.find(\"notes.txt\", \"TODO.*\")`, it is taken as it is elsewhere: \
+                if the first argument is a path that exists and the second is none, the second is a regular expression. Files that are not UTF-8 text or have more than 1 MiB are skipped, and so is `.git`. Long lines are cut.",
             returns: "a list of dicts with `path`, `line` and `text`, at most `max_results`",
             body: Body::Host(find::find),
             examples: &[Example::new(

@@ -17,9 +17,14 @@ fn files_are_written_read_listed_and_removed() {
         json!(false)
     );
     assert_eq!(call_on(&host, "fs.read", json!(["d/a.txt"])), json!("hé"));
+    let listed = call_on(&host, "fs.list", json!([]));
+    let mut folder = call_on(&host, "fs.stat", json!(["d/"]));
+    assert_eq!(folder["name"], json!("d"));
+    folder.as_object_mut().expect("a dict").shift_remove("mode");
+    assert_eq!(listed, json!([folder]));
     assert_eq!(
-        call_on(&host, "fs.list", json!([])),
-        json!([{"name": "d", "kind": "directory", "size": call_on(&host, "fs.stat", json!(["d"]))["size"]}])
+        (&listed[0]["kind"], &listed[0]["is_dir"]),
+        (&json!("directory"), &json!(true))
     );
     let stat = call_on(&host, "fs.stat", json!(["d/a.txt"]));
     assert_eq!(
@@ -156,6 +161,16 @@ fn find_looks_into_text_files_and_passes_over_the_rest() {
     );
     assert_eq!(found(json!(["let", "**/*.rs", false, 1])), ["a.rs:1"]);
     assert_eq!(found(json!(["^let [yz]", "**/*.rs"])), Vec::<String>::new());
+    // The other order, where only one of the two is a path that exists.
+    assert_eq!(found(json!(["a.rs", "let [xy]"])), ["a.rs:1", "a.rs:2"]);
+    assert_eq!(found(json!(["sub", "^let"])), ["sub/b.rs:1"]);
+    assert_eq!(found(json!(["let", "sub/"])), ["sub/b.rs:1"]);
+    assert_eq!(found(json!(["let", "a.rs"])).len(), 2);
+    assert_eq!(found(json!(["let", "./"])).len(), 4);
+    assert!(
+        refused_on(&host, "fs.find", json!(["let", "missing.rs"]))
+            .contains("write `fs.find(pattern, path)`")
+    );
     refused_on(&host, "fs.find", json!([""]));
     refused_on(&host, "fs.find", json!(["(", "**/*", true]));
 }

@@ -14,6 +14,7 @@ pub(super) mod checks_ineffective;
 mod effects_contradict;
 mod effects_overstated;
 mod effects_understated;
+mod env_unlisted;
 pub(crate) mod export_description_long;
 pub(crate) mod export_keyword;
 pub(crate) mod export_name;
@@ -26,11 +27,15 @@ mod hook_duplicate;
 mod hook_event_idle;
 mod hook_event_unknown;
 mod hook_parameters_swapped;
+mod hook_payload_field;
 mod hook_payload_key;
+mod hook_payload_unreturned;
+mod hook_result_not_text;
 mod hook_return_shape;
 mod hook_unknown_tool;
 mod hook_when_impure;
 mod hook_without_hosts;
+mod hook_without_script;
 mod host_unlisted;
 mod inject_is_parameter;
 mod name_not_offered;
@@ -48,6 +53,7 @@ mod script_arity;
 mod script_crashed;
 mod script_no_handle;
 mod script_no_run;
+mod script_number_format;
 mod script_recursion;
 mod script_scope;
 mod script_syntax;
@@ -102,6 +108,7 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     script_unread::RULE,
     script_no_run::RULE,
     script_no_handle::RULE,
+    hook_without_script::RULE,
     script_arity::RULE,
     hook_parameters_swapped::RULE,
     script_recursion::RULE,
@@ -109,12 +116,17 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     script_unknown_builtin::RULE,
     script_scope::RULE,
     script_unavailable::RULE,
+    script_number_format::RULE,
+    env_unlisted::RULE,
     host_unlisted::RULE,
     hook_without_hosts::RULE,
     hook_event_unknown::RULE,
     hook_event_idle::RULE,
     hook_when_impure::RULE,
     hook_payload_key::RULE,
+    hook_payload_field::RULE,
+    hook_payload_unreturned::RULE,
+    hook_result_not_text::RULE,
     hook_return_shape::RULE,
     hook_unknown_tool::RULE,
     effects_contradict::RULE,

@@ -1,7 +1,7 @@
 //! `SCRIPT_NO_HANDLE`.
 
 use super::Check;
-use crate::check::subject::{Findings, HookSubject, hook_place};
+use crate::check::subject::{Findings, HookSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::facts::ScriptKind;
 
@@ -23,14 +23,6 @@ pub(super) const RULE: Rule<Check> = Rule {
 
 fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
     let Some(script) = &subject.hook.script else {
-        let finding = RULE
-            .finding(format!("hook \"{}\" has no script", subject.hook.name))
-            .at(hook_place(subject.hook));
-        findings.add(
-            finding
-                .field("script")
-                .help("add a `script` that defines `handle(event, payload)`"),
-        );
         return;
     };
     let Some(facts) = subject.project.read_facts(ScriptKind::Hook, script) else {

@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::artifact::rule::READ_NOTE;
-use crate::builtin::MODULES;
+use crate::builtin::{MODULES, elsewhere};
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::facts::ScriptKind;
@@ -45,7 +45,10 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
                 } else {
                     "script"
                 })
-                .help(suggest(member, members, &format!("`{module_name}` has"))),
+                .help(elsewhere(&unknown.name).map_or_else(
+                    || suggest(member, members, &format!("`{module_name}` has")),
+                    str::to_owned,
+                )),
         );
     }
 }

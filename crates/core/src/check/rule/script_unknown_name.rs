@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::artifact::rule::READ_NOTE;
-use crate::builtin::MODULES;
+use crate::builtin::{MODULES, elsewhere};
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::facts::ScriptKind;
@@ -50,6 +50,9 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
 }
 
 fn help_for<'a>(name: &str, own: impl Iterator<Item = &'a str>) -> String {
+    if let Some(instead) = elsewhere(name) {
+        return instead.to_owned();
+    }
     // Authors often write the call without its module.
     let inside = MODULES.iter().filter(|module| {
         !module.name.is_empty() && module.calls.iter().any(|call| call.name == name)

@@ -20,7 +20,7 @@ use crate::view::ActiveHook;
 use crate::worker::Crossing;
 use crate::worker::script::Script;
 use io::SandboxedIo;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -182,24 +182,32 @@ pub(super) async fn run(
 
 /// `log` and `print`: one event each.
 pub(super) fn note(ctx: &Context, source: &str, call: &BuiltinCall) {
-    let message = match call.args.get(0) {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts
-            .iter()
-            .map(|part| {
-                part.as_str()
-                    .map_or_else(|| part.to_string(), str::to_owned)
-            })
-            .collect::<Vec<_>>()
-            .join(" "),
-        other => other.to_string(),
+    // `print` has all its arguments in a list, `log` the ones after the first.
+    let (printed, message) = match call.args.get(0) {
+        Value::Array(parts) if call.builtin.name == "print" => (parts.as_slice(), None),
+        message => (call.args.list(1), Some(message)),
     };
+    let mut fields = Map::new();
+    let mut words = Vec::from_iter(message.map(text));
+    for value in printed {
+        match value {
+            Value::Object(named) if message.is_some() => fields.extend(named.clone()),
+            other => words.push(text(other)),
+        }
+    }
+    fields.extend(call.args.get(2).as_object().cloned().unwrap_or_default());
     ctx.record_raised(|| EventKind::Log {
         level: LogLevel::of(call.builtin.name),
-        message,
-        fields: call.args.get(1).clone(),
+        message: words.join(" "),
+        fields: Value::Object(fields),
         source: source.to_owned(),
     });
+}
+
+/// A value as people read it.
+fn text(value: &Value) -> String {
+    let text = value.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| value.to_string())
 }
 
 /// What host built-ins may touch.

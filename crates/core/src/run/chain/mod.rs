@@ -10,11 +10,11 @@ use super::context::Context;
 use super::record::object;
 use crate::decision::HookAction;
 use crate::event::{EventKind, LogLevel};
-use crate::hook_event;
+use crate::hook_event::{self, HookEvent};
 use crate::refusal::{Code, Refusal};
 use crate::span::{Position, Span};
 use crate::view::ActiveHook;
-use crate::worker::protocol::{Failure, Verdict};
+use crate::worker::protocol::{Failure, PayloadUse, Verdict};
 use crate::worker::{ChainLink, MAX_LINKS, ScriptError};
 use decision::Decision;
 use payload::filled_in;
@@ -73,7 +73,9 @@ pub(super) async fn fire_these(
         asks: Vec::new(),
         modified: false,
     };
-    let gating = hook_event::find(event).is_some_and(|event| event.gating);
+    let known = hook_event::find(event);
+    let gating = known.is_some_and(|event| event.gating);
+    let fails_closed = known.is_some_and(HookEvent::fails_closed);
     let mut rest = hooks;
     while !rest.is_empty() {
         let verdicts = run(
@@ -91,9 +93,16 @@ pub(super) async fn fire_these(
                     rehearsed(ctx, hook, event, HookAction::Skip);
                     continue;
                 }
-                Verdict::Allowed => Ok(Decision::Allow),
-                Verdict::Returned(Value::Null) if !gating => continue,
-                Verdict::Returned(returned) => {
+                Verdict::Allowed(used) => {
+                    unreturned(ctx, hook, event, used);
+                    Ok(Decision::Allow)
+                }
+                Verdict::Returned(Value::Null, used) if !gating => {
+                    unreturned(ctx, hook, event, used);
+                    continue;
+                }
+                Verdict::Returned(returned, used) => {
+                    unreturned(ctx, hook, event, used);
                     Decision::read(&returned).map_err(|problem| (problem, None))
                 }
                 Verdict::Failed(_) if ctx.call().cancel.is_cancelled() => {
@@ -143,19 +152,14 @@ pub(super) async fn fire_these(
             };
             if let Err((problem, position)) = outcome {
                 decided(ctx, hook, event, HookAction::Failed, &problem);
-                if hook.hook.blocks_on_error(gating) {
+                if hook.hook.blocks_on_error(fails_closed) {
                     return Err(failed(hook, event, &problem, position));
                 }
                 let message = format!(
                     "hook `{}` failed on `{event}` and was passed over: {problem}",
                     hook.hook.name
                 );
-                ctx.record(|| EventKind::Log {
-                    level: LogLevel::Warn,
-                    message,
-                    fields: json!({}),
-                    source: hook.hook.name.clone(),
-                });
+                warn(ctx, hook, message);
             }
             // A decision ends this run of the worker; the remaining hooks see the changed payload.
             break;
@@ -163,6 +167,26 @@ pub(super) async fn fire_these(
         rest = rest.get(judged.max(1)..).unwrap_or_default();
     }
     Ok(fired)
+}
+
+/// Warns about a hook that changed its copy of the payload and did not return it.
+fn unreturned(ctx: &Context, hook: &ActiveHook, event: &str, used: PayloadUse) {
+    if used == PayloadUse::Changed {
+        let name = &hook.hook.name;
+        let message = format!(
+            "hook `{name}` changed its copy of the payload of `{event}`, and nothing else was changed; return `modify(payload)`"
+        );
+        warn(ctx, hook, message);
+    }
+}
+
+fn warn(ctx: &Context, hook: &ActiveHook, message: String) {
+    ctx.record(|| EventKind::Log {
+        level: LogLevel::Warn,
+        message,
+        fields: json!({}),
+        source: hook.hook.name.clone(),
+    });
 }
 
 /// Runs the hooks in one worker. If the worker is lost, the hook it was running has failed.
@@ -292,12 +316,19 @@ fn cancelled(event: &str) -> Refusal {
 fn failed(hook: &ActiveHook, event: &str, problem: &str, position: Option<Position>) -> Refusal {
     let name = &hook.hook.name;
     let path = &hook.hook.origin.source.path;
+    let (consequence, rule) = match event {
+        "tool.post" => (
+            "its result is withheld",
+            "the call itself has run; no result passes without a decision",
+        ),
+        _ => ("the call is blocked", "nothing passes without a decision"),
+    };
     let refusal = Refusal::new(
         Code::HookFailed,
-        format!("hook `{name}` gave no decision, so the call is blocked: {problem}"),
+        format!("hook `{name}` gave no decision, so {consequence}: {problem}"),
     )
     .help(format!(
-        "nothing passes without a decision; a person must look at {path}, and at what it was given"
+        "{rule}; a person must look at {path}, and at what it was given"
     ))
     .detail("hook", name.as_str())
     .detail("event", event);
@@ -334,9 +365,9 @@ pub(crate) async fn run_one(
     };
     match verdicts.into_iter().next() {
         None | Some(Verdict::Skipped) => report(HookAction::Skip, None, None),
-        Some(Verdict::Allowed) => report(HookAction::Allow, None, None),
+        Some(Verdict::Allowed(_)) => report(HookAction::Allow, None, None),
         Some(Verdict::Failed(failure)) => report(HookAction::Failed, Some(failure.message), None),
-        Some(Verdict::Returned(returned)) => match Decision::read(&returned) {
+        Some(Verdict::Returned(returned, _)) => match Decision::read(&returned) {
             Err(problem) => report(HookAction::Failed, Some(problem), None),
             Ok(decision) => {
                 let action = decision.action();

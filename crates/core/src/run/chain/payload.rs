@@ -111,11 +111,14 @@ pub(crate) fn merge_pre(
     returned: &Value,
 ) -> Result<Option<Map<String, Value>>, String> {
     let mut changed: Option<(&str, &Value)> = None;
+    let mut tool = None;
     for (key, value) in fields(returned) {
         if part(before, key).as_deref() == Some(value) {
             continue;
         }
         match (key.as_str(), changed) {
+            // It repeats the arguments; whether it agrees with them is seen below.
+            (spelling::TOOL, _) => tool = Some(value),
             ("args" | "arguments", None) => changed = Some((key, value)),
             ("args" | "arguments", Some((_, other))) if other == value => {}
             ("args" | "arguments", Some(_)) => {
@@ -128,11 +131,23 @@ pub(crate) fn merge_pre(
             }
         }
     }
-    match changed {
-        None => Ok(None),
-        Some((_, Value::Object(arguments))) => Ok(Some(arguments.clone())),
-        Some((key, _)) => Err(format!("changed `{key}` to something that is not a dict")),
+    let arguments = match changed {
+        None => None,
+        Some((_, Value::Object(arguments))) => Some(arguments.clone()),
+        Some((key, _)) => {
+            return Err(format!("changed `{key}` to something that is not a dict"));
+        }
+    };
+    if let Some(tool) = tool {
+        let mut after = before.clone();
+        if let Some(arguments) = &arguments {
+            after.insert("args".into(), Value::Object(arguments.clone()));
+        }
+        if part(&after, spelling::TOOL).as_deref() != Some(tool) {
+            return Err("changed `tool`; only `args` (or `arguments`) can be changed here".into());
+        }
     }
+    Ok(arguments)
 }
 
 /// Merges a hook's return value into a payload in which only the `free` keys may change.
@@ -196,7 +211,15 @@ mod tests {
                 json!({"args": {"a": 2}, "arguments": {"a": 1}}),
                 Ok(changed.clone()),
             ),
-            (Value::Object(both), Ok(changed)),
+            (Value::Object(both), Ok(changed.clone())),
+            (
+                json!({"args": {"a": 2}, "arguments": {"a": 2}, "tool": {"name": "t", "args": {"a": 2}, "arguments": {"a": 2}}}),
+                Ok(changed),
+            ),
+            (
+                json!({"args": {"a": 2}, "tool": {"name": "u", "args": {"a": 2}, "arguments": {"a": 2}}}),
+                Err(()),
+            ),
             (Value::Object(before.clone()), Ok(None)),
             (json!({}), Ok(None)),
             (json!({"args": {"a": 2}, "arguments": {"a": 3}}), Err(())),

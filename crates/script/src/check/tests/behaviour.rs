@@ -79,7 +79,6 @@ fn hook(body: &str) -> String {
 fn payload_keys_are_what_a_hook_reads() {
     for (source, expected) in [
         (hook("return payload['a']"), "a@2:18"),
-        (hook("return payload.get('a', 1)"), "a@2:22"),
         (
             hook("return payload['a'] + payload['a'] + payload['b']"),
             "a@2:18, b@2:48",
@@ -91,10 +90,6 @@ fn payload_keys_are_what_a_hook_reads() {
         (
             hook("return payload['tool']['name']"),
             "tool@2:18, tool.name@2:26",
-        ),
-        (
-            hook("return payload.get('tool', {}).get('name')"),
-            "tool@2:22, tool.name@2:38",
         ),
         (
             hook("tool = payload['tool']\nreturn tool['name']"),
@@ -125,10 +120,9 @@ fn payload_keys_are_what_a_hook_reads() {
             "{source}"
         );
     }
-    assert_eq!(
-        shown(&of(ScriptKind::When, "payload['a'] and payload.get('b')").payload_keys),
-        "a@1:9, b@1:30"
-    );
+    let when = of(ScriptKind::When, "payload['a'] and payload.get('b')");
+    assert_eq!(shown(&when.payload_keys), "a@1:9");
+    assert_eq!(shown(&when.optional_payload_keys), "b@1:30");
     assert_eq!(
         shown(&of(ScriptKind::When, "[payload['a'] for payload in []]").payload_keys),
         ""
@@ -143,6 +137,123 @@ fn payload_keys_are_what_a_hook_reads() {
         ),
         ""
     );
+}
+
+#[test]
+fn keys_whose_absence_is_handled_are_kept_apart() {
+    for (body, expected) in [
+        ("return payload.get('a', 1)", "a@2:22"),
+        (
+            "return payload.get('tool', {}).get('name')",
+            "tool@2:22, tool.name@2:38",
+        ),
+        ("return payload['a'] if 'a' in payload else 1", "a@2:18"),
+        ("return payload['a']", ""),
+    ] {
+        let facts = of(ScriptKind::Hook, &hook(body));
+        assert_eq!(shown(&facts.optional_payload_keys), expected, "{body}");
+    }
+}
+
+#[test]
+fn fields_of_a_payload_are_found_and_methods_are_not() {
+    for (body, expected) in [
+        ("return payload.agent", "agent@2:18"),
+        ("return payload['args'].path", "args.path@2:26"),
+        ("return payload.tool.name", "tool@2:18"),
+        ("p = payload\nreturn p.name", "name@3:12"),
+        ("return payload.get('a')", ""),
+        ("return payload['args'].items()", ""),
+        ("return payload['result'].lower()", ""),
+        ("return event.lower()", ""),
+    ] {
+        let facts = of(ScriptKind::Hook, &hook(body));
+        assert_eq!(shown(&facts.payload_fields), expected, "{body}");
+    }
+    let when = of(ScriptKind::When, "payload.agent == 'a'");
+    assert_eq!(shown(&when.payload_fields), "agent@1:9");
+}
+
+#[test]
+fn changes_of_a_payload_that_is_never_returned_are_found() {
+    for (body, expected) in [
+        ("payload['a'] = 1\nreturn allow()", "payload['a']@2:3"),
+        (
+            "args = payload['args']\npath = args.get('p', {})\npath['x'] += 1",
+            "path['x']@4:3",
+        ),
+        (
+            "payload['args'].pop('token', None)",
+            "payload['args'].pop@2:3",
+        ),
+        ("payload.update({'a': 1})", "payload.update@2:3"),
+        ("payload['tags'].append('x')", "payload['tags'].append@2:3"),
+        ("payload['a'] = 1\nreturn modify(payload)", ""),
+        (
+            "payload['a'] = 1\nreturn {'action': 'modify', 'payload': payload}",
+            "",
+        ),
+        ("args = dict(payload['args'])\nargs['x'] = 1", ""),
+        (
+            "args = payload['args']\nargs = dict(args)\nargs['x'] = 1",
+            "",
+        ),
+        ("seen = []\nseen.append(payload['name'])", ""),
+        ("return payload['args'].get('x')", ""),
+    ] {
+        let facts = of(ScriptKind::Hook, &hook(body));
+        assert_eq!(shown(&facts.payload_changes), expected, "{body}");
+    }
+}
+
+#[test]
+fn what_only_text_allows_is_found_on_results() {
+    for (body, expected) in [
+        ("return 'x' in payload['result'].lower()", "lower@2:35"),
+        (
+            "r = payload.get('result', '')\nreturn r.split(' ')",
+            "split@3:12",
+        ),
+        ("return hash.sha256(payload['result'])", "hash.sha256@2:22"),
+        ("return payload['content'].lower()", ""),
+        ("return str(payload['result']).lower()", ""),
+        ("return payload['result'].get('x')", ""),
+        (
+            "r = payload['result']\nif type(r) == 'string':\n  return r.lower()",
+            "",
+        ),
+        ("r = payload['result']\nr = str(r)\nreturn r.lower()", ""),
+    ] {
+        let facts = of(ScriptKind::Hook, &hook(body));
+        assert_eq!(shown(&facts.text_results), expected, "{body}");
+    }
+}
+
+#[test]
+fn variables_and_formats_are_read_from_literals() {
+    for (expression, variables, formats) in [
+        ("env('A') + env(name = 'B') + env(args['c'])", "A B", ""),
+        ("'%.2f' % args['x']", "", "%.2f"),
+        ("'%5d|%s' % (1, 2)", "", "%5d"),
+        ("'{:.2f} {}'.format(1, 2)", "", "{:.2f}"),
+        ("'{x:>8}'.format(x = 1)", "", "{x:>8}"),
+        ("'%d%% of %s' % (1, 2)", "", ""),
+        ("'{} {a} {{:}}'.format(1, a = 2)", "", ""),
+        ("fs.read('%.2f')", "", ""),
+    ] {
+        let facts = of(
+            ScriptKind::Tool,
+            &format!("def run(args):\n  return {expression}"),
+        );
+        assert_eq!(
+            (
+                names(&facts.variables).as_str(),
+                names(&facts.number_formats).as_str()
+            ),
+            (variables, formats),
+            "{expression}"
+        );
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod names;
 use crate::check::{SOURCE_LIMIT, facts};
 use serde_json::Value;
 use tool_harness::Effects;
-use tool_harness::builtin::{Args, Body, Builtin, Module, Scope};
+use tool_harness::builtin::{Args, Body, Builtin, Kind, Module, Param, Scope, Shape};
 use tool_harness::facts::{Facts, Named, ScriptKind};
 
 pub(super) const fn builtin(name: &'static str, body: Body) -> Builtin {
@@ -17,6 +17,7 @@ pub(super) const fn builtin(name: &'static str, body: Body) -> Builtin {
         returns: "",
         effects: Effects::NONE,
         scope: Scope::Both,
+        shape: Shape::Plain,
         body,
         examples: &[],
     }
@@ -52,7 +53,15 @@ pub(super) const HASH: Module = Module {
     name: "hash",
     doc: "",
     constants: &[],
-    calls: &[absent("sha256")],
+    calls: &[Builtin {
+        params: &[Param {
+            name: "text",
+            also: &[],
+            kind: Kind::Text,
+            default: None,
+        }],
+        ..absent("sha256")
+    }],
 };
 pub(super) const GLOBALS: Module = Module {
     name: "",

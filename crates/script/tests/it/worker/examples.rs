@@ -93,8 +93,8 @@ fn give(kind: ScriptKind, expression: &str) -> Result<Result<Value, String>, Str
             )) => return Ok(Ok(value)),
             Ok(Response::Failed(failure)) => return Ok(Err(failure.message)),
             Ok(Response::Chain(mut verdicts)) => match verdicts.pop() {
-                Some(Verdict::Returned(value)) => return Ok(Ok(value)),
-                Some(Verdict::Allowed) => return Ok(Ok(json!({"action": "allow"}))),
+                Some(Verdict::Returned(value, _)) => return Ok(Ok(value)),
+                Some(Verdict::Allowed(_)) => return Ok(Ok(json!({"action": "allow"}))),
                 Some(Verdict::Failed(failure)) => return Ok(Err(failure.message)),
                 other => return Err(format!("gives {other:?}")),
             },

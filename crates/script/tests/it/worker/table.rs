@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use tool_harness::Effects;
-use tool_harness::builtin::{Args, Body, Builtin, BuiltinHost, Kind, Module, Param, Scope};
+use tool_harness::builtin::{Args, Body, Builtin, BuiltinHost, Kind, Module, Param, Scope, Shape};
 use tool_harness_script::BuiltinTable;
 
 /// The argument that starts a worker with this table.
@@ -28,6 +28,7 @@ const fn call(
         returns: "",
         effects,
         scope: Scope::Both,
+        shape: Shape::Plain,
         body,
         examples: &[],
     }
@@ -41,6 +42,7 @@ const fn scoped(mut builtin: Builtin, scope: Scope) -> Builtin {
 const fn needs(name: &'static str, kind: Kind) -> Param {
     Param {
         name,
+        also: &[],
         kind,
         default: None,
     }
@@ -49,6 +51,7 @@ const fn needs(name: &'static str, kind: Kind) -> Param {
 const fn takes(name: &'static str, kind: Kind, default: &'static str) -> Param {
     Param {
         name,
+        also: &[],
         kind,
         default: Some(default),
     }

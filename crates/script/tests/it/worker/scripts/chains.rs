@@ -3,7 +3,7 @@
 use super::super::supervisor::Worker;
 use serde_json::json;
 use tool_harness::facts::ScriptKind;
-use tool_harness::worker::protocol::{FailureKind, Link, Verdict};
+use tool_harness::worker::protocol::{FailureKind, Link, PayloadUse, Verdict};
 
 fn hook(worker: &mut Worker, script: u32, body: &str) -> Link {
     worker.load(
@@ -59,9 +59,9 @@ fn a_chain_skips_allows_and_blocks() {
         verdicts,
         [
             Verdict::Skipped,
-            Verdict::Allowed,
-            Verdict::Returned(json!({"action": "continue"})),
-            Verdict::Returned(json!({"action": "block", "reason": "tool.pre of name"})),
+            Verdict::Allowed(PayloadUse::Read),
+            read(json!({"action": "continue"})),
+            read(json!({"action": "block", "reason": "tool.pre of name"})),
         ]
     );
     assert_eq!(worker.chain(json!({"name": "name"}), vec![]), []);
@@ -76,7 +76,7 @@ fn a_chain_skips_allows_and_blocks() {
         let odd = hook(&mut worker, 8, body);
         assert_eq!(
             worker.chain(json!({}), vec![odd, last]),
-            [Verdict::Returned(returned)],
+            [read(returned)],
             "{body}"
         );
     }
@@ -97,7 +97,7 @@ fn a_chain_ends_at_a_failure() {
             ..hook(&mut worker, 2, body)
         };
         let verdicts = worker.chain(json!({}), vec![fine, broken, fine]);
-        let [Verdict::Allowed, Verdict::Failed(failure)] = verdicts.as_slice() else {
+        let [Verdict::Allowed(_), Verdict::Failed(failure)] = verdicts.as_slice() else {
             panic!("{verdicts:?}")
         };
         assert_eq!(failure.kind, kind, "{body}: {failure:?}");
@@ -123,38 +123,81 @@ fn a_condition_that_raises_counts_as_matching() {
         let link = when(&mut worker, 2, source, link);
         assert_eq!(
             worker.chain(json!({}), vec![link]),
-            [Verdict::Returned(
-                json!({"action": "block", "reason": "asked"})
-            )],
+            [read(json!({"action": "block", "reason": "asked"}))],
             "{source}"
         );
     }
 }
 
 #[test]
-fn hooks_cannot_change_what_other_hooks_see() {
+fn a_hook_may_change_its_payload_and_the_next_one_sees_the_original() {
+    let mut worker = Worker::start();
+    let payload = || json!({"name": "t", "args": {"x": 1, "list": [1]}});
+    let untouched = hook(
+        &mut worker,
+        1,
+        "  same = payload['args'] == payload['tool']['args']\n  return allow() if same and payload['args'] == {'x': 1, 'list': [1]} else block('changed')",
+    );
+    for (number, change) in (10..).zip([
+        "payload['args']['x'] = 2",
+        "payload['args']['x'] += 1",
+        "payload['new'] = 1",
+        "payload['args']['list'].append(2)",
+        "payload['args'].pop('x')",
+        "payload.update({'args': {}})",
+        "payload['tool']['args']['x'] = 2",
+        "[getattr(payload['args'], 'clear')()]",
+    ]) {
+        let changes = hook(
+            &mut worker,
+            number,
+            &format!("  {change}\n  return allow()"),
+        );
+        assert_eq!(
+            worker.chain(payload(), vec![changes, untouched]),
+            [
+                Verdict::Allowed(PayloadUse::Changed),
+                Verdict::Allowed(PayloadUse::Read)
+            ],
+            "{change}"
+        );
+        let silent = hook(&mut worker, number, &format!("  {change}"));
+        assert_eq!(
+            worker.chain(payload(), vec![silent]),
+            [Verdict::Returned(json!(null), PayloadUse::Changed)],
+            "{change}"
+        );
+    }
+    let back = hook(
+        &mut worker,
+        2,
+        "  payload['args']['x'] = 2\n  payload['args']['x'] = 1\n  return allow()",
+    );
+    assert_eq!(
+        worker.chain(payload(), vec![back]),
+        [Verdict::Allowed(PayloadUse::Read)]
+    );
+}
+
+#[test]
+fn a_changed_payload_is_returned_under_every_spelling() {
     let mut worker = Worker::start();
     let changes = hook(
         &mut worker,
         1,
-        "  payload['args']['x'] = 2\n  return allow()",
+        "  payload['args']['x'] = 2\n  return modify(payload)",
     );
-    let verdicts = worker.chain(json!({"args": {"x": 1}}), vec![changes]);
-    let [Verdict::Failed(failure)] = verdicts.as_slice() else {
-        panic!("{verdicts:?}")
-    };
-    assert!(failure.message.contains("copy it first"), "{failure:?}");
-    assert_eq!((failure.line, failure.column), (2, 3));
-    let copies = hook(
-        &mut worker,
-        2,
-        "  p = dict(payload)\n  p['args'] = dict(p['args'], x=2)\n  return modify(p)",
-    );
-    let verdicts = worker.chain(json!({"args": {"x": 1}}), vec![copies]);
+    let verdicts = worker.chain(json!({"name": "t", "args": {"x": 1}}), vec![changes]);
+    let args = json!({"x": 2});
+    let tool = json!({"name": "t", "args": args, "arguments": args});
     assert_eq!(
         verdicts,
-        [Verdict::Returned(
-            json!({"action": "modify", "payload": {"args": {"x": 2}, "arguments": {"x": 1}}})
+        [read(
+            json!({"action": "modify", "payload": {"name": "t", "args": args, "tool_name": "t", "arguments": args, "tool": tool}})
         )]
     );
+}
+
+fn read(returned: serde_json::Value) -> Verdict {
+    Verdict::Returned(returned, PayloadUse::Read)
 }
