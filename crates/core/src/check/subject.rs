@@ -2,7 +2,7 @@
 
 use super::resolve::Resolution;
 use crate::artifact::tool::Script;
-use crate::artifact::{ClientMap, Form, Hook, Root, Tool};
+use crate::artifact::{Agent, ClientMap, Form, Hook, Root, Tool};
 use crate::diagnostic::{Diagnostic, one_line};
 use crate::facts::FactsBySource;
 use crate::facts::{Facts, ScriptKind, Unread};
@@ -18,6 +18,8 @@ pub struct Project<'a> {
     pub tools: &'a [Tool],
     /// The hooks that remain.
     pub hooks: &'a [Hook],
+    /// The agents.
+    pub(crate) agents: &'a [Agent],
     /// How the project maps clients' own tools.
     pub clients: &'a [ClientMap],
     /// Which names clash and what was replaced.

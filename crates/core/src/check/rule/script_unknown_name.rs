@@ -3,6 +3,7 @@
 use super::Check;
 use crate::artifact::rule::READ_NOTE;
 use crate::builtin::MODULES;
+use crate::check::python::instead_of_name;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::facts::ScriptKind;
@@ -50,6 +51,9 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
 }
 
 fn help_for<'a>(name: &str, own: impl Iterator<Item = &'a str>) -> String {
+    if let Some(help) = instead_of_name(name) {
+        return help.to_owned();
+    }
     // Authors often write the call without its module.
     let inside = MODULES.iter().filter(|module| {
         !module.name.is_empty() && module.calls.iter().any(|call| call.name == name)
