@@ -69,6 +69,28 @@ pub struct Function {
     pub parameters: Vec<String>,
 }
 
+/// A timeout that is written out in a call of a built-in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeoutLiteral {
+    /// The built-in, as `http.get`, at the place of the number.
+    pub at: Named,
+    /// The parameter: `timeout_ms` or `timeout_seconds`.
+    pub parameter: String,
+    /// How it is given.
+    pub given: Given,
+    /// The number.
+    pub value: u64,
+}
+
+/// How an argument of a call is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Given {
+    /// By its position.
+    Position,
+    /// By its name.
+    Name,
+}
+
 /// Why there are no facts about a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unread {
@@ -102,6 +124,19 @@ pub struct Facts {
     pub recursion: Vec<Named>,
     /// Keys that a tool reads from its arguments as `args["x"]` in every run, without a check.
     pub required_arguments: Vec<Named>,
+    /// Keys that a tool reads from its arguments as `args["x"]`, without testing whether they are
+    /// there, and does not set itself.
+    pub indexed_arguments: Vec<Named>,
+    /// Keys of its arguments that a tool reads as `args.get("x")` or tests with `in`, and does not
+    /// set itself.
+    pub tested_arguments: Vec<Named>,
+    /// A value and an attribute that it does not have, as `exec.run.strip`, `args.path` or
+    /// `list.sort`.
+    pub wrong_attributes: Vec<Named>,
+    /// Lists and dicts of the top level that a function changes.
+    pub changed_globals: Vec<Named>,
+    /// Timeouts that are written out in calls of built-ins.
+    pub timeouts: Vec<TimeoutLiteral>,
     /// Keys that a hook reads from its payload as `payload["x"]`, without a check (also nested:
     /// `tool.name`).
     pub payload_keys: Vec<Named>,

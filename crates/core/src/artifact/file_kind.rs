@@ -32,8 +32,12 @@ pub(super) enum FileKind {
     Mode,
     /// A client map.
     Client,
-    /// An agent, skill or context; only its text is read so far.
-    Prose,
+    /// An agent.
+    Agent,
+    /// A skill: a file, or `SKILL.md` in a folder.
+    Skill,
+    /// A text for the prompt.
+    Context,
 }
 
 impl FileKind {
@@ -57,19 +61,29 @@ impl FileKind {
         }
         let inside = path.strip_prefix(".harness/")?;
         let (folder, file) = inside.split_once('/')?;
-        let prose = || OTHER_FOLDERS.contains(&folder).then_some(FileKind::Prose);
-        let kind = FOLDERS
+        let (_, kind) = FOLDERS
             .into_iter()
-            .find(|&(known, _)| known == folder)
-            .map(|(_, kind)| kind)
-            .or_else(prose)?;
+            .chain(TEXT_FOLDERS)
+            .find(|&(known, _)| known == folder)?;
+        if kind == Self::Skill
+            && let Some((name, SKILL_FILE)) = file.split_once('/')
+        {
+            return (!name.starts_with(['.', '_'])).then_some((kind, path));
+        }
         let named = end(path.len() - file.len());
         is_artifact_name(&path[path.len() - file.len()..named]).then_some((kind, &path[..named]))
     }
 }
 
-/// Folders of `.harness/` whose files are only read as text so far.
-pub(super) const OTHER_FOLDERS: [&str; 3] = ["agents", "context", "skills"];
+/// Folders of `.harness/` whose files are texts for a model. They hold other files, too.
+pub(super) const TEXT_FOLDERS: [(&str, FileKind); 3] = [
+    ("agents", FileKind::Agent),
+    ("context", FileKind::Context),
+    ("skills", FileKind::Skill),
+];
+
+/// The file that makes a folder a skill.
+pub(super) const SKILL_FILE: &str = "SKILL.md";
 
 /// A file below `.harness/` that looks like an artifact and is not one.
 #[derive(Debug, PartialEq, Eq)]
@@ -112,8 +126,11 @@ impl StrayFile {
                 "only files directly in `.harness/{folder}` are read"
             )));
         }
-        (!OTHER_FOLDERS.contains(&folder)).then(|| {
-            let nearest = known().find(|name| strsim::osa_distance(name, folder) <= 2);
+        let texts = || TEXT_FOLDERS.iter().map(|(name, _)| *name);
+        (!texts().any(|name| name == folder)).then(|| {
+            let nearest = known()
+                .chain(texts())
+                .find(|name| strsim::osa_distance(name, folder) <= 2);
             let hint = nearest
                 .map(|name| format!("; did you mean `.harness/{name}`?"))
                 .unwrap_or_default();
@@ -132,6 +149,11 @@ pub(super) fn is_artifact_name(name: &str) -> bool {
 
 /// The name of the artifact that a file defines.
 pub(super) fn stem(path: &str) -> &str {
+    let path = path
+        .strip_suffix(SKILL_FILE)
+        .and_then(|folder| folder.strip_suffix('/'))
+        .filter(|folder| folder.starts_with(".harness/skills/"))
+        .map_or(path, |folder| folder);
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }

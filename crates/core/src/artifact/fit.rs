@@ -5,8 +5,12 @@ use super::kind::{fields_of, unsupported_name};
 use super::node::{Kind, Node};
 use super::problem::{Problems, Subject, did_you_mean, quoted};
 use super::shape::{Field, FieldStatus, Shape};
-use crate::artifact::rule::{key_unknown, name_key_in_file, timeout_negative};
+use super::slip;
+use crate::artifact::rule::{
+    field_wrong_type, key_unknown, name_key_in_file, script_not_indented, timeout_negative,
+};
 use crate::diagnostic::Severity;
+use crate::nearest::backticked;
 use crate::span::Spanned;
 use std::collections::HashMap;
 
@@ -52,12 +56,30 @@ fn record(problems: &mut Problems<'_>, tables: &[&'static [Field]], node: &Node,
     for (key, value) in node.entries() {
         let path = join(path, &key.name);
         match known().find(|field| field.name == key.name) {
-            Some(field) => shape(problems, &field.shape, value, &path),
+            Some(field) => {
+                let before = problems.found.len();
+                shape(problems, &field.shape, value, &path);
+                // What has no effect yet restricts nothing, so a mistake in it breaks nothing.
+                if problems.subject == Subject::Root
+                    && matches!(field.status, FieldStatus::Idle | FieldStatus::Unsupported)
+                {
+                    for found in &mut problems.found[before..] {
+                        found.severity = found.severity.min(Severity::Warning);
+                    }
+                }
+            }
             None => {
                 let meant = meant(&key.name);
                 // Suggest each key only once, and none that is already written.
                 let fixable = meant.filter(|meant| written.get(meant) == Some(&1));
-                unknown(problems, key, &path, meant, fixable);
+                unknown(
+                    problems,
+                    key,
+                    &path,
+                    meant,
+                    fixable,
+                    known().map(|field| field.name),
+                );
             }
         }
     }
@@ -69,15 +91,27 @@ fn unknown(
     path: &str,
     meant: Option<&'static str>,
     fixable: Option<&'static str>,
+    known: impl Iterator<Item = &'static str>,
 ) {
     let (severity, of) = match problems.subject {
-        Subject::Tool(_) => (Severity::Warning, "tool"),
-        Subject::Hook(_) => (Severity::Error, "hook"),
-        Subject::Root => (Severity::Error, "root file"),
-        Subject::Bundle => (Severity::Error, "bundle"),
-        Subject::Client => (Severity::Error, "client map"),
-        Subject::Layer => (Severity::Error, "file of the machine or user"),
+        Subject::Tool(_) => (Severity::Warning, "a tool"),
+        Subject::Hook(_) => (Severity::Error, "a hook"),
+        Subject::Root => (Severity::Error, "a root file"),
+        Subject::Bundle => (Severity::Error, "a bundle"),
+        Subject::Client => (Severity::Error, "a client map"),
+        Subject::Layer => (Severity::Error, "a file of the machine or user"),
+        Subject::Agent => (Severity::Error, "an agent"),
+        Subject::Skill => (Severity::Warning, "a skill"),
+        Subject::Context => (Severity::Warning, "a context"),
     };
+    if path == key.name && is_code(&key.name) && may_have_script(problems.subject) {
+        // Every line of the script is such a key; the first says it for all.
+        let code = script_not_indented::RULE.code;
+        if !problems.found.iter().any(|found| found.code == code) {
+            problems.add(slip::unindented().field("script"), key.span);
+        }
+        return;
+    }
     if path == key.name
         && matches!(key.name.as_str(), "name" | "description")
         && !matches!(problems.subject, Subject::Root | Subject::Layer)
@@ -88,7 +122,7 @@ fn unknown(
             "the text below the frontmatter"
         };
         let message = format!(
-            "{} in the file of a {of} has no effect: it comes from {from}",
+            "{} in the file of {of} has no effect: it comes from {from}",
             quoted(&key.name)
         );
         problems.add(
@@ -100,14 +134,27 @@ fn unknown(
         );
         return;
     }
-    let message = format!("{} is not a field of a {of}", quoted(path));
+    let message = format!("{} is not a field of {of}", quoted(path));
     let mut finding = key_unknown::RULE.finding(message).field(path);
     finding.severity = severity;
-    if let Some(meant) = meant {
-        finding = finding.help(format!("did you mean `{meant}`?"));
-    }
+    finding = finding.help(match meant {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("fields here: {}", backticked(known)),
+    });
     finding.fix = fixable.map(str::to_owned);
     problems.add(finding, key.span);
+}
+
+fn may_have_script(subject: Subject<'_>) -> bool {
+    matches!(subject, Subject::Tool(_) | Subject::Hook(_))
+}
+
+/// Whether a key is a line of a script that is not indented.
+fn is_code(key: &str) -> bool {
+    ["def ", "if ", "for ", "return ", "else", "elif "]
+        .iter()
+        .any(|word| key.starts_with(word))
+        || key.contains(['(', '='])
 }
 
 fn shape(problems: &mut Problems<'_>, shape: &'static Shape, node: &Node, path: &str) {
@@ -120,6 +167,8 @@ fn shape(problems: &mut Problems<'_>, shape: &'static Shape, node: &Node, path: 
                 self::shape(problems, item, node, &format!("{path}[{index}]"));
             }
         }
+        // Reported as a whole by the reader of `parameters`.
+        Shape::Map(Shape::Parameter) if is_whole_schema(node) => {}
         Shape::Map(value) => {
             for (key, node) in node.entries() {
                 self::shape(problems, value, node, &join(path, &key.name));
@@ -156,7 +205,31 @@ fn misfit(problems: &mut Problems<'_>, shape: &Shape, node: &Node, path: &str) {
         );
         return;
     }
+    let is_script = path.rsplit('.').next() == Some("script") && may_have_script(problems.subject);
+    if is_script && matches!(node.kind, Kind::Map(_) | Kind::List(_)) {
+        let message = format!("{} must be text, not {}", quoted(path), node.kind_word());
+        let finding = field_wrong_type::RULE.finding(message).field(path);
+        problems.add(
+            finding.help("write `script: |`, and the script below it, indented by two spaces"),
+            node.span,
+        );
+        return;
+    }
     problems.wrong_type(node, path, &shape.accepted());
+}
+
+/// Whether `parameters` holds what belongs into `input_schema`: a schema of an object.
+pub(super) fn is_whole_schema(node: &Node) -> bool {
+    let Some(properties) = node.get("properties").filter(|node| node.is_map()) else {
+        return false;
+    };
+    // A parameter called `properties` has a type of its own.
+    let is_parameter = properties.get("type").is_some_and(|kind| !kind.is_map());
+    let is_of_object = node.get("type").and_then(Node::text) == Some("object");
+    is_of_object
+        || !is_parameter
+            && !properties.entries().is_empty()
+            && properties.entries().iter().all(|(_, node)| node.is_map())
 }
 
 fn is_negative_integer(text: &str) -> bool {

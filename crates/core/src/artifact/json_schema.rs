@@ -37,10 +37,9 @@ enum UnknownKeys {
 }
 
 fn unknown_keys(kind: ArtifactKind) -> UnknownKeys {
-    if kind == ArtifactKind::Tool {
-        UnknownKeys::Warned
-    } else {
-        UnknownKeys::Refused
+    match kind {
+        ArtifactKind::Tool | ArtifactKind::Skill | ArtifactKind::Context => UnknownKeys::Warned,
+        _ => UnknownKeys::Refused,
     }
 }
 

@@ -2,7 +2,7 @@
 //! loads.
 
 use super::Artifacts;
-use super::file_kind::{FOLDERS, FileKind, OTHER_FOLDERS, ROOTS, is_artifact_name};
+use super::file_kind::{FOLDERS, FileKind, ROOTS, SKILL_FILE, TEXT_FOLDERS, is_artifact_name};
 use super::read::{MAX_FILE_BYTES, Reader, folder_finding, size_finding};
 use crate::artifact::rule::file_unreadable;
 use crate::diagnostic::Diagnostic;
@@ -58,11 +58,12 @@ impl Files {
             path,
             content: Content::File(content(at)),
         };
-        let folders = FOLDERS
-            .into_iter()
-            .chain(OTHER_FOLDERS.map(|folder| (folder, FileKind::Prose)));
-        let folders = folders.filter(|(_, kind)| {
-            extent == Extent::Whole || !matches!(kind, FileKind::Tool | FileKind::Prose)
+        let folders = FOLDERS.into_iter().chain(TEXT_FOLDERS).filter(|(_, kind)| {
+            extent == Extent::Whole
+                || !matches!(
+                    kind,
+                    FileKind::Tool | FileKind::Agent | FileKind::Skill | FileKind::Context
+                )
         });
         for (folder, kind) in folders {
             if folder == "overrides" {
@@ -73,6 +74,12 @@ impl Files {
             }
             let shown = format!(".harness/{folder}");
             let there = project.join(&shown);
+            if kind == FileKind::Skill {
+                entries.extend(skill_folders(&there).iter().map(|name| {
+                    let inside = format!("{name}/{SKILL_FILE}");
+                    file(kind, format!("{shown}/{inside}"), &there.join(&inside))
+                }));
+            }
             match names(&there) {
                 Ok(names) => entries.extend(names.iter().map(|name| {
                     file(
@@ -138,7 +145,7 @@ impl Files {
         for path in self.strays {
             reader.add_stray(&path);
         }
-        reader.artifacts
+        reader.finish()
     }
 
     /// Every file that could be read, with its bytes.
@@ -230,6 +237,18 @@ pub(super) fn names(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     names.sort_unstable();
     Ok(names)
+}
+
+/// The folders with a skill, by name, sorted.
+fn skill_folders(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().join(SKILL_FILE).is_file())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with(['.', '_']))
+        .collect();
+    names.sort_unstable();
+    names
 }
 
 /// The bytes of a regular file within the limit. Never blocks on a pipe or device.

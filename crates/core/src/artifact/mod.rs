@@ -14,6 +14,7 @@ mod read;
 pub(crate) mod rule;
 mod scalar;
 pub mod shape;
+mod slip;
 mod stamp;
 mod value;
 pub mod yaml;
@@ -23,9 +24,11 @@ mod tests;
 
 use crate::diagnostic::Diagnostic;
 use crate::span::Source;
+use kind::tool::Script;
 use std::sync::Arc;
 
 pub use json_schema::json_schema;
+pub(crate) use kind::agent::Agent;
 pub(crate) use kind::bundle::Answer;
 pub use kind::bundle::{Bundle, BundleState};
 pub(crate) use kind::client::ClientMap;
@@ -94,6 +97,10 @@ pub struct Artifacts {
     pub broken_tools: Vec<BrokenTool>,
     /// The bundles, in the order of layers, then paths.
     pub bundles: Vec<Bundle>,
+    /// Agents, for the checks; nothing runs them yet.
+    pub(crate) agents: Vec<Agent>,
+    /// The conditions of contexts, for the checks; nothing evaluates them yet.
+    pub(crate) conditions: Vec<Script>,
     /// How the project maps clients' own tools.
     pub clients: Vec<ClientMap>,
     /// The files of the machine and of the user, highest first.

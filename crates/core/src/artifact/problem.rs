@@ -23,6 +23,12 @@ pub(super) enum Subject<'a> {
     Client,
     /// The file of a machine or user.
     Layer,
+    /// An agent.
+    Agent,
+    /// A skill.
+    Skill,
+    /// A context.
+    Context,
 }
 
 /// The problems of one artifact, with the file they are in.

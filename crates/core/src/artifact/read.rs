@@ -6,10 +6,13 @@ use super::file_kind::{FileKind, StrayFile, is_readme, stem};
 use super::frontmatter::{SplitError, body_text, split};
 use super::hook::Hook;
 use super::kind::Naming;
+use super::kind::agent::read_agent;
 use super::kind::bundle::read_bundle;
 use super::kind::client::read_client;
+use super::kind::context::read_context;
 use super::kind::hook::read_hook;
 use super::kind::root::read_root;
+use super::kind::skill::check_skill;
 use super::kind::tool::read_tool;
 use super::node::Node;
 use super::problem::{Problems, Subject};
@@ -20,7 +23,7 @@ use crate::artifact::rule::{
     inline_name_empty,
 };
 use crate::artifact::rule::{
-    file_passed_over, file_set_aside, key_duplicate, mode_unread, root_twice,
+    file_passed_over, file_set_aside, key_duplicate, mode_unread, not_in_effect, root_twice,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::{Place, Source, Span};
@@ -61,7 +64,7 @@ pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Artifacts {
     for path in strays {
         reader.add_stray(&path);
     }
-    reader.artifacts
+    reader.finish()
 }
 
 /// The finding for a folder where a file should be.
@@ -81,8 +84,10 @@ pub(super) fn size_finding(bytes: u64) -> Diagnostic {
 
 /// Reads one file after the other.
 pub(super) struct Reader {
-    pub(super) artifacts: Artifacts,
+    artifacts: Artifacts,
     roots_clash: bool,
+    /// Agents, skills and contexts, which have no effect yet.
+    idle: Vec<(FileKind, Place)>,
 }
 
 impl Reader {
@@ -92,6 +97,7 @@ impl Reader {
         let mut reader = Self {
             artifacts: Artifacts::default(),
             roots_clash: false,
+            idle: Vec::new(),
         };
         let mut roots = roots.into_iter();
         if let (Some(first), Some(second)) = (roots.next(), roots.next()) {
@@ -171,8 +177,8 @@ impl Reader {
     }
 
     fn add_text(&mut self, kind: FileKind, source: &Arc<Source>) {
-        if kind == FileKind::Prose {
-            return self.add_prose(source);
+        if matches!(kind, FileKind::Agent | FileKind::Skill | FileKind::Context) {
+            return self.add_words(kind, source);
         }
         let text = &source.text;
         let whole_file_is_yaml = kind == FileKind::Root && !source.path.ends_with(".md");
@@ -203,8 +209,91 @@ impl Reader {
                 self.add_bundle(source, layer, &node, problems);
             }
             FileKind::Client => self.add_client(source, &node, problems),
-            FileKind::Mode | FileKind::Prose => {}
+            FileKind::Mode | FileKind::Agent | FileKind::Skill | FileKind::Context => {}
         }
+    }
+
+    /// Reads an agent, a skill or a context: a text for a model, with a few fields.
+    fn add_words(&mut self, kind: FileKind, source: &Arc<Source>) {
+        self.add_prose(source);
+        let halves = match split(&source.text) {
+            Ok(halves) => halves,
+            Err(SplitError::Missing) if kind == FileKind::Context || is_readme(&source.path) => {
+                return self.note_idle(kind, source);
+            }
+            Err(unsplit) => {
+                let mut finding = unsplit_finding(source, unsplit);
+                if kind != FileKind::Agent {
+                    finding.severity = Severity::Warning;
+                }
+                self.note_idle(kind, source);
+                return self.keep(vec![finding]);
+            }
+        };
+        self.note_idle(kind, source);
+        let (node, found) = yaml::parse(source, halves.yaml);
+        let Some(node) = node else {
+            return self.keep(found);
+        };
+        let name = stem(&source.path);
+        match kind {
+            FileKind::Agent => {
+                let (agent, found) = read_agent(source, name, &node, found);
+                self.artifacts.agents.push(agent);
+                self.keep(found);
+            }
+            FileKind::Skill => {
+                let mut problems = Problems::new(source, Subject::Skill, found);
+                check_skill(&mut problems, name, &node, first_line(source));
+                self.keep(problems.found);
+            }
+            _ => {
+                let mut problems = Problems::new(source, Subject::Context, found);
+                let when = read_context(&mut problems, &node);
+                self.artifacts.conditions.extend(when);
+                self.keep(problems.found);
+            }
+        }
+    }
+
+    fn note_idle(&mut self, kind: FileKind, source: &Arc<Source>) {
+        if !is_readme(&source.path) {
+            self.idle
+                .push((kind, Place::new(source, first_line(source))));
+        }
+    }
+
+    /// What was read. Says once for each kind that nothing uses it yet.
+    pub(super) fn finish(mut self) -> Artifacts {
+        for (kind, what) in [
+            (
+                FileKind::Agent,
+                "agents are read and checked, but nothing runs them in this version",
+            ),
+            (
+                FileKind::Skill,
+                "skills are read and checked, but no model is told of them in this version",
+            ),
+            (
+                FileKind::Context,
+                "contexts are read and checked, but no prompt contains them in this version",
+            ),
+        ] {
+            let mut places = self
+                .idle
+                .iter()
+                .filter(|(other, _)| *other == kind)
+                .map(|(_, place)| place.clone());
+            if let Some(first) = places.next() {
+                let mut finding = not_in_effect::RULE
+                    .finding(what)
+                    .at(first)
+                    .help("nothing needs changing: they wait for a version that uses them");
+                finding.also = places.collect();
+                self.artifacts.problems.push(finding);
+            }
+        }
+        self.artifacts
     }
 
     /// Keeps a text that may reach a model: the part after the frontmatter, or all of a file
@@ -433,7 +522,7 @@ impl Reader {
             .find(|problem| problem.severity == Severity::Error)
             .cloned();
         match (kind, first) {
-            (_, None) | (FileKind::Prose, _) => {}
+            (_, None) | (FileKind::Agent | FileKind::Skill | FileKind::Context, _) => {}
             (FileKind::Root, _) => self.artifacts.root_broken = true,
             (FileKind::Tool, Some(problem)) => {
                 self.artifacts.broken_tools.push(BrokenTool {

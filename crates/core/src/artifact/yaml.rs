@@ -5,6 +5,7 @@ use super::node::{Block, Key, Kind, Node};
 use super::offsets::Offsets;
 use super::problem::quoted;
 use super::scalar;
+use super::slip::slip;
 use crate::artifact::rule::{key_duplicate, yaml_invalid, yaml_limit, yaml_not_accepted};
 use crate::diagnostic::Diagnostic;
 use crate::span::{Place, Source, Span};
@@ -25,6 +26,7 @@ pub(crate) fn parse(source: &Arc<Source>, span: Span) -> (Option<Node>, Vec<Diag
     let text = &source.text[span.start..span.end];
     let mut tree = Tree {
         source,
+        whole: span,
         offsets: Offsets::new(&source.text, span),
         open: Vec::new(),
         root: None,
@@ -95,6 +97,8 @@ fn admit(source: &Arc<Source>, span: Span, text: &str) -> Result<(), Box<Diagnos
 /// A tree under construction. The stack is explicit, so depth costs no stack of the process.
 struct Tree<'a> {
     source: &'a Arc<Source>,
+    /// The part of the file that is YAML.
+    whole: Span,
     offsets: Offsets,
     open: Vec<Open>,
     root: Option<Node>,
@@ -322,6 +326,7 @@ impl Tree<'_> {
                 kept.push(entry);
                 continue;
             };
+            let help = repeat_help(&entry, &kept);
             let first = Place::new(self.source, first).position();
             let name = quoted(&entry.0.name);
             let message = format!(
@@ -332,7 +337,7 @@ impl Tree<'_> {
                 .finding(message)
                 .at(Place::new(self.source, entry.0.span))
                 .field(entry.0.name);
-            self.duplicates.push(problem.help("keep one of the two"));
+            self.duplicates.push(problem.help(help));
         }
         kept
     }
@@ -387,10 +392,29 @@ impl Tree<'_> {
             let message = format!("lists and maps are nested more than {MAX_DEPTH} deep");
             return yaml_limit::RULE.finding(message).at(place).into();
         }
-        yaml_invalid::RULE
-            .finding(format!("yaml: {info}"))
-            .at(place)
+        let text = &self.source.text[self.whole.start..self.whole.end];
+        let at = at.start.clamp(self.whole.start, self.whole.end) - self.whole.start;
+        let (finding, at) = slip(text, at, info);
+        let at = self.whole.start + at.min(text.len());
+        finding
+            .at(Place::new(self.source, Span::new(at, at)))
             .into()
+    }
+}
+
+/// How to say what two equal keys say. `required` has two meanings on one parameter: whether it must
+/// be given, and which of its properties must.
+fn repeat_help((key, value): &(Key, Node), kept: &[(Key, Node)]) -> &'static str {
+    let first = kept.iter().find(|(other, _)| other.name == key.name);
+    let lists = first
+        .map(|(_, first)| first)
+        .into_iter()
+        .chain([value])
+        .filter(|node| matches!(node.kind, Kind::List(_)));
+    if key.name == "required" && lists.count() == 1 {
+        "keep `required: true` for the parameter itself, and write `required: true` at each of its `properties` that must be given"
+    } else {
+        "keep one of the two"
     }
 }
 

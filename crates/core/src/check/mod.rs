@@ -6,6 +6,7 @@ pub mod checked;
 mod closed;
 pub mod configure;
 mod page;
+mod python;
 mod reach;
 mod resolve;
 pub(crate) mod rule;
@@ -13,7 +14,7 @@ pub(crate) mod schema;
 pub mod subject;
 
 use crate::artifact::tool::Script;
-use crate::artifact::{self, Artifacts, Extent};
+use crate::artifact::{self, Artifacts, Extent, Hook, Tool};
 use crate::diagnostic::Rule;
 use crate::facts::FactsBySource;
 use crate::facts::ScriptKind;
@@ -89,14 +90,26 @@ pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
             .map(|script| (ScriptKind::Tool, script))
     });
     let of_hooks = artifacts.hooks.iter().flat_map(hook_scripts);
+    let of_agents = artifacts.agents.iter().flat_map(|agent| {
+        let of_tools = agent.tools.iter().flat_map(|tool| &tool.script);
+        of_tools
+            .map(|script| (ScriptKind::Tool, script))
+            .chain(agent.hooks.iter().flat_map(hook_scripts))
+    });
     let conditions = artifacts
+        .conditions
+        .iter()
+        .map(|script| (ScriptKind::When, script));
+    let of_bundles = artifacts
         .bundles
         .iter()
-        .filter_map(|bundle| bundle.condition.as_ref());
-    let of_bundles = conditions.map(|script| (ScriptKind::Condition, script));
+        .filter_map(|bundle| bundle.condition.as_ref())
+        .map(|script| (ScriptKind::Condition, script));
     let mut seen = HashSet::new();
     let all = of_tools
         .chain(of_hooks)
+        .chain(of_agents)
+        .chain(conditions)
         .chain(of_bundles)
         .map(|(kind, script): (_, &Script)| (kind, Arc::clone(&script.text)));
     all.filter(|source| seen.insert(source.clone())).collect()
@@ -146,6 +159,7 @@ pub(crate) fn check_as_read(
             layers: &artifacts.layers,
             tools: &artifacts.tools,
             hooks: &artifacts.hooks,
+            agents: &artifacts.agents,
             clients: &artifacts.clients,
             resolution: &resolution,
             tool_names: names
@@ -159,9 +173,27 @@ pub(crate) fn check_as_read(
         let mut findings = Findings::new(&artifacts.tools);
         look_at_project(&project, extent, &mut findings);
         if extent == Extent::Whole {
-            look_at_tools(&project, &mut findings);
+            let tools = project.tools.iter().enumerate();
+            look_at_tools(
+                &project,
+                tools.map(|(index, tool)| (Owner::Tool(index), tool)),
+                &mut findings,
+            );
+            // Nothing runs agents and contexts yet, so that what is wrong in them breaks nothing.
+            for agent in &artifacts.agents {
+                let own = agent.tools.iter().map(|tool| (Owner::Project, tool));
+                look_at_tools(&project, own, &mut findings);
+                let own = agent.hooks.iter().map(|hook| (Owner::Project, hook));
+                look_at_hooks(&project, own, &mut findings);
+            }
+            look_at_conditions(&project, &artifacts.conditions, &mut findings);
         }
-        look_at_hooks(&project, &mut findings);
+        let hooks = project.hooks.iter().enumerate();
+        look_at_hooks(
+            &project,
+            hooks.map(|(index, hook)| (Owner::Hook(index), hook)),
+            &mut findings,
+        );
         findings.into_found()
     };
     checked::assemble(artifacts, &read_errors, found, facts)
@@ -182,8 +214,12 @@ fn look_at_project(project: &Project<'_>, extent: Extent, findings: &mut Finding
     }
 }
 
-fn look_at_tools(project: &Project<'_>, findings: &mut Findings<'_>) {
-    for (index, tool) in project.tools.iter().enumerate() {
+fn look_at_tools<'a>(
+    project: &'a Project<'a>,
+    tools: impl Iterator<Item = (Owner, &'a Tool)>,
+    findings: &mut Findings<'_>,
+) {
+    for (owner, tool) in tools {
         let facts = tool
             .script
             .as_ref()
@@ -198,7 +234,7 @@ fn look_at_tools(project: &Project<'_>, findings: &mut Findings<'_>) {
             .as_ref()
             .and_then(|script| Some((script, project.facts_of(ScriptKind::Tool, script)?)));
         for (order, rule) in JUDGING.iter().enumerate() {
-            findings.concern(order, Owner::Tool(index));
+            findings.concern(order, owner);
             match &rule.check {
                 Check::Tool(look) => look(&subject, findings),
                 Check::Script(look) => facts.into_iter().chain(key).for_each(|(script, facts)| {
@@ -217,8 +253,32 @@ fn look_at_tools(project: &Project<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn look_at_hooks(project: &Project<'_>, findings: &mut Findings<'_>) {
-    for (index, hook) in project.hooks.iter().enumerate() {
+/// Runs the rules about scripts over the conditions of contexts.
+fn look_at_conditions(project: &Project<'_>, conditions: &[Script], findings: &mut Findings<'_>) {
+    for script in conditions {
+        let Some(facts) = project.facts_of(ScriptKind::When, script) else {
+            continue;
+        };
+        let subject = ScriptSubject {
+            kind: ScriptKind::When,
+            script,
+            facts,
+        };
+        for (order, rule) in JUDGING.iter().enumerate() {
+            if let Check::Script(look) = &rule.check {
+                findings.concern(order, Owner::Project);
+                look(&subject, findings);
+            }
+        }
+    }
+}
+
+fn look_at_hooks<'a>(
+    project: &'a Project<'a>,
+    hooks: impl Iterator<Item = (Owner, &'a Hook)>,
+    findings: &mut Findings<'_>,
+) {
+    for (owner, hook) in hooks {
         let scripts: Vec<_> = hook_scripts(hook)
             .filter_map(|(kind, script)| Some((kind, script, project.facts_of(kind, script)?)))
             .collect();
@@ -231,7 +291,7 @@ fn look_at_hooks(project: &Project<'_>, findings: &mut Findings<'_>) {
             scripts: read.collect(),
         };
         for (order, rule) in JUDGING.iter().enumerate() {
-            findings.concern(order, Owner::Hook(index));
+            findings.concern(order, owner);
             match &rule.check {
                 Check::Hook(look) => look(&subject, findings),
                 Check::Script(look) => scripts.iter().for_each(|&(kind, script, facts)| {

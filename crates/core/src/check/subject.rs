@@ -3,7 +3,7 @@
 use super::closed::ClosedBuiltins;
 use super::resolve::Resolution;
 use crate::artifact::tool::Script;
-use crate::artifact::{Bundle, ClientMap, Form, Hook, LayerFile, Root, Tool};
+use crate::artifact::{Agent, Bundle, ClientMap, Form, Hook, LayerFile, Root, Tool};
 use crate::diagnostic::{Diagnostic, one_line};
 use crate::facts::FactsBySource;
 use crate::facts::{Facts, ScriptKind, Unread};
@@ -28,6 +28,8 @@ pub struct Project<'a> {
     pub tools: &'a [Tool],
     /// The hooks that remain.
     pub hooks: &'a [Hook],
+    /// The agents.
+    pub(crate) agents: &'a [Agent],
     /// How the project maps clients' own tools.
     pub clients: &'a [ClientMap],
     /// Which names clash and what was replaced.

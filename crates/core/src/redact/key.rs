@@ -64,6 +64,11 @@ enum KeyPart {
 }
 
 impl KeyLines {
+    /// Whether there is a key and not only its first line.
+    pub(super) fn has_body(self) -> bool {
+        self.has_body
+    }
+
     /// How much of the text from `from` belongs to the key, and its state after that.
     pub(super) fn swallow(mut self, text: &[u8], from: usize, eof: Eof) -> (TokenEnd, Self) {
         let mut end = from;

@@ -16,7 +16,7 @@ mod values;
 
 pub(crate) use patterns::RedactionPatterns;
 pub use stream::Stream;
-pub(crate) use token::tokens;
+pub(crate) use token::{tokens, written_tokens};
 pub(crate) use values::SecretValues;
 
 use crate::control::Control;

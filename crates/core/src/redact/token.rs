@@ -272,6 +272,22 @@ impl OpenToken {
     }
 }
 
+/// The tokens in a text that people write. The first line of a key with nothing behind it is a word
+/// about keys, as in a guard that looks for them.
+pub(crate) fn written_tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
+    let is_only_header = |range: &Range<usize>| {
+        let header = &text.as_bytes()[range.clone()];
+        header.starts_with(b"-----BEGIN ")
+            && !KeyLines::default()
+                .swallow(text.as_bytes(), range.end, Eof::Reached)
+                .1
+                .has_body()
+    };
+    let mut found = tokens(text);
+    found.retain(|(range, _)| !is_only_header(range));
+    found
+}
+
 /// Every token in a text, and what it is.
 pub(crate) fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
     let (bytes, matcher) = (text.as_bytes(), super::matcher::shapes_only());

@@ -3,6 +3,7 @@
 //! One file per kind of fact; they share `scope`, `flow` and `tree`. Nothing is evaluated. It still
 //! runs in a worker, because the parser recurses.
 
+mod arguments;
 pub(crate) mod changes;
 pub(crate) mod dialect;
 mod flow;
@@ -21,7 +22,9 @@ mod required_arguments;
 mod scope;
 #[cfg(test)]
 mod tests;
+mod timeouts;
 mod tree;
+mod values;
 
 use dialect::dialect;
 use flow::Flows;
@@ -63,7 +66,15 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
     let flows = Flows::of(script, &scopes);
     let reach = reach::reach(script, &scopes, &flows, predeclared);
     let literals = literals::literals(script, &scopes);
+    let args = match kind {
+        ScriptKind::Tool => arguments::arguments_of_run(script, &scopes, &flows),
+        _ => HashSet::new(),
+    };
     let mut facts = Facts {
+        wrong_attributes: values::wrong_attributes(script, &scopes, &flows, predeclared, &args)
+            .into_named(source),
+        changed_globals: values::changed_globals(script, &scopes, &flows).into_named(source),
+        timeouts: timeouts::timeouts(script, &scopes, predeclared, source),
         functions: functions::functions(script, source),
         reaches: reach.reaches.into_named(source),
         unknown_names: reach.unknown_names.into_named(source),
@@ -77,6 +88,9 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
         ScriptKind::Tool => {
             facts.required_arguments =
                 required_arguments::required_arguments(script).into_named(source);
+            let arguments = arguments::arguments(script, &scopes, &flows);
+            facts.indexed_arguments = arguments.indexed.into_named(source);
+            facts.tested_arguments = arguments.tested.into_named(source);
             return facts;
         }
         ScriptKind::Hook => {
@@ -128,10 +142,27 @@ fn parse(source: &str) -> Result<AstModule, Named> {
             .map_or(0, |span| span.span.begin().get() as usize);
         let message = error.without_diagnostic().to_string();
         let message = message.lines().next().unwrap_or_default();
+        // The lexer reports a tab where the indentation before it begins, on an earlier line.
+        let offset = if message.contains("tabs are not allowed") {
+            tab_after(source, offset).unwrap_or(offset)
+        } else {
+            offset
+        };
         named(
             &Source::new("script", source),
             message.strip_prefix("Parse error: ").unwrap_or(message),
             offset,
         )
     })
+}
+
+/// The first tab in the indentation of a line from `offset` on.
+fn tab_after(source: &str, offset: usize) -> Option<usize> {
+    let rest = source.get(offset..)?;
+    rest.match_indices('\t')
+        .map(|(at, _)| offset + at)
+        .find(|&at| {
+            let line = source[..at].rfind('\n').map_or(0, |end| end + 1);
+            source[line..at].trim().is_empty()
+        })
 }

@@ -126,6 +126,11 @@ impl<'m> Namespace<'m> {
         self.has_call(name) || self.constants.contains(&name)
     }
 
+    /// The call of that name.
+    pub(super) fn call(&self, name: &str) -> Option<&'m Builtin> {
+        self.named(name).next()
+    }
+
     fn named(&self, name: &str) -> impl Iterator<Item = &'m Builtin> {
         self.calls
             .iter()

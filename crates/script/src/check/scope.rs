@@ -69,6 +69,11 @@ impl Scopes {
         self.targets.get(&std::ptr::from_ref(target)).copied()
     }
 
+    /// The variable of every place that binds one: assignments, parameters, loops, functions.
+    pub(super) fn bindings(&self) -> impl Iterator<Item = Variable> {
+        self.targets.values().copied()
+    }
+
     /// The variable that an assignment to a plain name binds.
     pub(super) fn target(&self, target: &AstAssignTarget) -> Option<Variable> {
         match &target.node {

@@ -13,6 +13,12 @@ pub(super) fn each_expr<'a>(stmt: &'a AstStmt, each: &mut dyn FnMut(&'a AstExpr)
     stmt.node.visit_expr(|expr| each_within(expr, each));
 }
 
+/// Visits every statement of a block, outer before inner, nested functions included.
+pub(super) fn each_stmt<'a>(stmt: &'a AstStmt, each: &mut dyn FnMut(&'a AstStmt)) {
+    each(stmt);
+    stmt.node.visit_stmt(|child| each_stmt(child, each));
+}
+
 fn each_within<'a>(expr: &'a AstExpr, each: &mut dyn FnMut(&'a AstExpr)) {
     each(expr);
     expr.node.visit_expr(|child| each_within(child, each));

@@ -77,7 +77,7 @@ fn message(error: &starlark::Error) -> String {
 fn explain(text: String) -> String {
     let text = text.trim_end();
     if text == "Immutable" {
-        return "this value cannot be changed; copy it first, with `dict(payload)` or `list(items)`"
+        return "this value cannot be changed; copy it first, with `dict(x)` or `list(x)`; what must last between calls goes into `state`"
             .to_owned();
     }
     match text.char_indices().nth(MAX_MESSAGE) {

@@ -93,10 +93,16 @@ fn text(valid: bool, report: &CheckReport<'_>, output: &mut Output) -> anyhow::R
         output.print("")?;
     }
     output.print(&verdict(valid, report))?;
-    if let Some(first) = report.findings.first() {
+    // The first of the worst: `max_by_key` would take the last.
+    let worst = report
+        .findings
+        .iter()
+        .rev()
+        .max_by_key(|finding| finding.severity);
+    if let Some(worst) = worst {
         output.print(&paint(
             style::QUIET,
-            &format!("`harness explain {}` says more about this code", first.code),
+            &format!("`harness explain {}` says more about this code", worst.code),
         ))?;
     }
     Ok(())

@@ -1,13 +1,16 @@
 //! The kinds of artifact. Each has its table of fields, its struct and its reader in one place.
 
+pub(crate) mod agent;
 pub mod bundle;
 pub mod client;
+pub(super) mod context;
 pub mod hook;
 pub mod layer;
 mod limits;
 pub mod permission;
 pub mod root;
 mod script;
+pub(super) mod skill;
 pub mod tool;
 
 use super::shape::{Field, FieldStatus, Shape};
@@ -29,17 +32,26 @@ pub enum ArtifactKind {
     Client,
     /// The policy for all projects on a machine, or of a user.
     Layer,
+    /// An agent that work is handed to.
+    Agent,
+    /// A skill.
+    Skill,
+    /// A text for the prompt.
+    Context,
 }
 
 impl ArtifactKind {
     /// Every kind, in the order of the reference.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::Tool,
         Self::Hook,
         Self::Root,
         Self::Bundle,
         Self::Client,
         Self::Layer,
+        Self::Agent,
+        Self::Skill,
+        Self::Context,
     ];
 
     /// The word for it.
@@ -52,6 +64,9 @@ impl ArtifactKind {
             Self::Bundle => "bundle",
             Self::Client => "client",
             Self::Layer => "layer",
+            Self::Agent => "agent",
+            Self::Skill => "skill",
+            Self::Context => "context",
         }
     }
 }
@@ -66,6 +81,9 @@ pub const fn fields_of(kind: ArtifactKind) -> &'static [Field] {
         ArtifactKind::Bundle => bundle::FIELDS,
         ArtifactKind::Client => client::FIELDS,
         ArtifactKind::Layer => layer::FIELDS,
+        ArtifactKind::Agent => agent::FIELDS,
+        ArtifactKind::Skill => skill::FIELDS,
+        ArtifactKind::Context => context::FIELDS,
     }
 }
 
@@ -82,7 +100,11 @@ pub(super) const SILENCED: Field = Field::new(
     "Findings about this artifact to silence, each with a reason. An entry that silences nothing is reported.",
 );
 
+pub(super) use hook::Hook;
+pub(super) use tool::Tool;
+
 /// The name and description of an artifact; files and inline entries write them differently.
+#[derive(Clone)]
 pub(in crate::artifact) struct Naming {
     /// The name.
     pub(in crate::artifact) name: String,

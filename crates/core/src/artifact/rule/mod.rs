@@ -21,11 +21,14 @@ pub(crate) mod key_duplicate;
 pub(crate) mod key_unknown;
 pub(crate) mod mode_unread;
 pub(crate) mod name_key_in_file;
+pub(crate) mod not_in_effect;
 pub(crate) mod parameter_type_missing;
 pub(crate) mod parameter_type_unknown;
+pub(crate) mod parameters_as_schema;
 pub(crate) mod pattern_invalid;
 pub(crate) mod root_twice;
 pub(crate) mod schema_and_parameters;
+pub(crate) mod script_not_indented;
 pub(crate) mod timeout_negative;
 pub(crate) mod yaml_invalid;
 pub(crate) mod yaml_limit;
@@ -87,7 +90,9 @@ pub(crate) const RULES: &[Rule] = &[
     field_missing::RULE,
     parameter_type_missing::RULE,
     parameter_type_unknown::RULE,
+    parameters_as_schema::RULE,
     schema_and_parameters::RULE,
+    script_not_indented::RULE,
     timeout_negative::RULE,
     name_key_in_file::RULE,
     inline_name_empty::RULE,
@@ -101,4 +106,5 @@ pub(crate) const RULES: &[Rule] = &[
     bundle_type_differs::RULE,
     bundle_name_differs::RULE,
     bundle_field_idle::RULE,
+    not_in_effect::RULE,
 ];

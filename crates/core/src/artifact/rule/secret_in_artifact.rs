@@ -33,5 +33,8 @@ pub(crate) fn found(source: &Arc<Source>) -> Vec<Diagnostic> {
             "revoke it, and give the tool its secrets at run time: `inject` with `secret:NAME`",
         )
     };
-    redact::tokens(&source.text).into_iter().map(of).collect()
+    redact::written_tokens(&source.text)
+        .into_iter()
+        .map(of)
+        .collect()
 }

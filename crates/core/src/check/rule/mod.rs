@@ -1,8 +1,10 @@
 //! The rules of this stage, one file for each code.
 
+mod agent_unknown_reference;
 mod alias_clash;
 mod alias_not_offered;
 mod argument_not_required;
+mod argument_undeclared;
 pub(crate) mod artifact_blocked;
 mod body_empty;
 mod builtin_closed;
@@ -51,6 +53,7 @@ mod schema_invalid;
 mod schema_keyword_unknown;
 mod script_arity;
 mod script_crashed;
+mod script_global_changed;
 mod script_no_handle;
 mod script_no_run;
 mod script_number_format;
@@ -58,10 +61,12 @@ mod script_recursion;
 mod script_scope;
 mod script_syntax;
 mod script_unavailable;
+mod script_unknown_attribute;
 mod script_unknown_builtin;
 mod script_unknown_name;
 mod script_unread;
 mod secret_in_artifact;
+mod timeout_unit;
 mod tool_asks_nobody;
 mod tool_async_waits;
 mod tool_duplicate;
@@ -93,6 +98,7 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     alias_clash::RULE,
     inject_is_parameter::RULE,
     argument_not_required::RULE,
+    argument_undeclared::RULE,
     tool_duplicate::RULE,
     hook_duplicate::RULE,
     override_replaces::RULE,
@@ -114,6 +120,9 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     script_recursion::RULE,
     script_unknown_name::RULE,
     script_unknown_builtin::RULE,
+    script_unknown_attribute::RULE,
+    script_global_changed::RULE,
+    timeout_unit::RULE,
     script_scope::RULE,
     script_unavailable::RULE,
     script_number_format::RULE,
@@ -142,6 +151,7 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     bundle_condition_failed::RULE,
     bundle_dependency::RULE,
     bundle_off::RULE,
+    agent_unknown_reference::RULE,
 ];
 
 /// The rule of hooks on `artifact.load`, which judge a project while it is loaded.

@@ -49,7 +49,14 @@ fn explain(field: &str, error: &ValidationError<'_>) -> (String, String) {
             format!("{written} is not a type"),
             "use `string`, `number`, `integer`, `boolean`, `object`, `array`, `null`, or a list of these".to_owned(),
         ),
-        "required" => (format!("{written} is not a list of names"), "write `required: [name, ...]` beside `properties`".to_owned()),
+        "required" => (
+            format!("{written} is not a list of names"),
+            if field == "parameters" {
+                "write `required: true` at each of the `properties` that must be given".to_owned()
+            } else {
+                "write `required: [name, ...]` beside `properties`".to_owned()
+            },
+        ),
         "pattern" => (
             format!("{written} is not a pattern that can be matched in linear time"),
             "use a regular expression without look-around and back-references".to_owned(),

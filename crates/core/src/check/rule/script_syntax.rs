@@ -2,6 +2,7 @@
 
 use super::Check;
 use crate::artifact::rule::READ_NOTE;
+use crate::check::python::instead_of_syntax;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::facts::ScriptKind;
@@ -31,6 +32,11 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         RULE.finding(format!("`{what}` does not parse: {}", error.name))
             .at(subject.script.place_of(error.position()))
             .field(what)
-            .help("scripts are Starlark: like Python, without `while`, `try`, `import`, `load` and classes"),
+            .help(instead_of_syntax(
+                &error.name,
+                &subject.script.text,
+                error.line,
+                error.column,
+            )),
     );
 }

@@ -3,6 +3,7 @@
 use super::Check;
 use crate::artifact::rule::READ_NOTE;
 use crate::builtin::{MODULES, elsewhere};
+use crate::check::python::instead_of_member;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::facts::ScriptKind;
@@ -45,10 +46,14 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
                 } else {
                     "script"
                 })
-                .help(elsewhere(&unknown.name).map_or_else(
-                    || suggest(member, members, &format!("`{module_name}` has")),
-                    str::to_owned,
-                )),
+                .help(
+                    elsewhere(&unknown.name)
+                        .or_else(|| instead_of_member(&unknown.name))
+                        .map_or_else(
+                            || suggest(member, members, &format!("`{module_name}` has")),
+                            str::to_owned,
+                        ),
+                ),
         );
     }
 }

@@ -3,6 +3,7 @@
 use super::Check;
 use crate::artifact::rule::READ_NOTE;
 use crate::builtin::{MODULES, elsewhere};
+use crate::check::python::instead_of_name;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
 use crate::facts::ScriptKind;
@@ -50,7 +51,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
 }
 
 fn help_for<'a>(name: &str, own: impl Iterator<Item = &'a str>) -> String {
-    if let Some(instead) = elsewhere(name) {
+    if let Some(instead) = elsewhere(name).or_else(|| instead_of_name(name)) {
         return instead.to_owned();
     }
     // Authors often write the call without its module.

@@ -1,12 +1,14 @@
 //! The root artifact: `harness.md`, `harness.yaml` or `harness.yml`.
 
 mod checks;
+mod idle;
 mod policy;
 mod sandbox;
 mod secret;
 
 pub use checks::Checks;
 pub(crate) use checks::SeveritySetting;
+pub(in crate::artifact) use idle::MODEL;
 #[cfg(test)]
 pub(crate) use policy::ArgConstraint;
 pub use policy::Policy;
@@ -24,11 +26,16 @@ use super::{ArtifactKind, TEXTS, fields_of, hook, tool};
 use crate::artifact::fit::{fit, unsupported};
 use crate::artifact::node::Node;
 use crate::artifact::problem::{Problems, quoted};
-use crate::artifact::rule::{format_unknown, pattern_invalid};
-use crate::artifact::shape::{Field, Shape};
+use crate::artifact::rule::{format_unknown, not_in_effect, pattern_invalid};
+use crate::artifact::shape::{Field, FieldStatus, Shape};
+use crate::nearest::backticked;
 use crate::pattern::{Pattern, Separator};
 use crate::span::{Place, Source, Spanned};
 use checks::{CHECKS, checks};
+use idle::{
+    CONTEXT_FIELD, DELEGATION_FIELD, EXIT_POLICY_FIELD, MCP_SERVERS_FIELD, META_FIELD, MODEL_FIELD,
+    MODELS_FIELD, MODES_FIELD, RECORD_FIELD, SERVE_FIELD, STORE_FIELD, TOOL_SEARCH_FIELD,
+};
 use policy::{policy, tools_policy};
 use sandbox::{network, sandbox};
 use secret::secrets;
@@ -45,15 +52,9 @@ pub(in crate::artifact) const HOOKS: Shape =
 
 pub(in crate::artifact) const FIELDS: &[Field] = &[
     FORMAT,
-    Field::new("model", Shape::Any, "none", "The model of the agent loop.").idle(),
-    Field::new("models", Shape::Any, "none", "Models by name.").idle(),
-    Field::new(
-        "context",
-        Shape::Any,
-        "none",
-        "What the agent loop adds to the prompt.",
-    )
-    .idle(),
+    MODEL_FIELD,
+    MODELS_FIELD,
+    CONTEXT_FIELD,
     Field::new(
         "tools",
         TOOLS,
@@ -86,45 +87,15 @@ pub(in crate::artifact) const FIELDS: &[Field] = &[
         "as each code's page says",
         "How severe findings are here. An error that takes an artifact out of use stays one.",
     ),
-    Field::new(
-        "record",
-        Shape::Any,
-        "none",
-        "What is recorded, and for how long.",
-    )
-    .idle(),
-    Field::new(
-        "delegation",
-        Shape::Any,
-        "none",
-        "How agents hand work to each other.",
-    )
-    .idle(),
-    Field::new(
-        "meta",
-        Shape::Any,
-        "off",
-        "Whether scripts may register tools and hooks.",
-    )
-    .idle(),
-    Field::new(
-        "modes",
-        Shape::Any,
-        "one mode with every tool",
-        "The initial mode, and the transitions between modes.",
-    )
-    .unsupported(),
-    Field::new("mcp_servers", Shape::Any, "none", "Upstream MCP servers.").idle(),
-    Field::new(
-        "tool_search",
-        Shape::Any,
-        "off",
-        "How deferred tools are found.",
-    )
-    .idle(),
-    Field::new("store", Shape::Any, "in memory", "Where state is kept.").idle(),
-    Field::new("serve", Shape::Any, "none", "How the server listens.").idle(),
-    Field::new("exit_policy", Shape::Any, "none", "When a run ends.").idle(),
+    RECORD_FIELD,
+    DELEGATION_FIELD,
+    META_FIELD,
+    MODES_FIELD,
+    MCP_SERVERS_FIELD,
+    TOOL_SEARCH_FIELD,
+    STORE_FIELD,
+    SERVE_FIELD,
+    EXIT_POLICY_FIELD,
 ];
 
 pub(in crate::artifact) const FORMAT: Field = Field::new(
@@ -181,6 +152,7 @@ pub(in crate::artifact) fn read_root(
     body: String,
 ) -> Root {
     fit(problems, &[], fields_of(kind), node);
+    report_idle(problems, kind, node);
     if let Some(format) = node.get("format")
         && format.integer().is_some_and(|format| format != 1)
     {
@@ -216,6 +188,35 @@ pub(in crate::artifact) fn read_root(
         modes: Vec::new(),
         unsupported: unsupported(kind, node),
     }
+}
+
+/// Reports the fields that nothing uses yet, once for all of them.
+fn report_idle(problems: &mut Problems<'_>, kind: ArtifactKind, node: &Node) {
+    let idle = |name: &str| {
+        fields_of(kind)
+            .iter()
+            .any(|field| field.name == name && field.status == FieldStatus::Idle)
+    };
+    let written: Vec<_> = node
+        .entries()
+        .iter()
+        .filter(|(key, value)| idle(&key.name) && !value.is_null() && value.bool() != Some(false))
+        .map(|(key, _)| key)
+        .collect();
+    let [first, others @ ..] = &written[..] else {
+        return;
+    };
+    let names = backticked(written.iter().map(|key| key.name.as_str()));
+    let verb = if others.is_empty() { "has" } else { "have" };
+    let mut finding = not_in_effect::RULE
+        .finding(format!("{names} {verb} no effect in this version"))
+        .field(first.name.as_str())
+        .help("nothing needs changing: it is checked, and waits for a version that uses it");
+    finding.also = others
+        .iter()
+        .map(|key| Place::new(problems.source, key.span))
+        .collect();
+    problems.add(finding, first.span);
 }
 
 /// Reports each string of a field, or of its list, that is not a glob.

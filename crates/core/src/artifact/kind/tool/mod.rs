@@ -53,7 +53,7 @@ pub(in crate::artifact) const FIELDS: &[Field] = &[
         "parameters",
         Shape::Map(&Shape::Parameter),
         "no parameters",
-        "The arguments, in the order the model sees them: JSON Schema keywords, and `required: true` where one must be given.",
+        "The arguments, in the order the model sees them: JSON Schema keywords, and `required: true` where one must be given, also at nested `properties`.",
     ),
     Field::new(
         "script",

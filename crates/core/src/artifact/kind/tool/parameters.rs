@@ -1,9 +1,10 @@
 //! `parameters` or `input_schema` to the schema of the arguments.
 
+use crate::artifact::fit::is_whole_schema;
 use crate::artifact::node::{Kind, Node};
 use crate::artifact::problem::{Problems, quoted};
 use crate::artifact::rule::{
-    parameter_type_missing, parameter_type_unknown, schema_and_parameters,
+    parameter_type_missing, parameter_type_unknown, parameters_as_schema, schema_and_parameters,
 };
 use crate::span::Spanned;
 use serde_json::{Map, Value, json};
@@ -31,6 +32,13 @@ pub(super) fn input_schema(
         );
     }
     let (mut schema, source) = match (parameters, full) {
+        (Some(parameters), None) if is_whole_schema(parameters) => {
+            as_schema(problems, node, parameters);
+            (
+                from_schema(problems, parameters),
+                Some(parameters.spanned("input_schema")),
+            )
+        }
         (Some(parameters), _) => (
             from_parameters(problems, parameters),
             Some(parameters.spanned("parameters")),
@@ -50,6 +58,24 @@ pub(super) fn input_schema(
         schema.insert("additionalProperties".into(), json!(false));
     }
     (Value::Object(schema), source)
+}
+
+/// Reports a whole schema under `parameters`. Renaming the key is all there is to do.
+fn as_schema(problems: &mut Problems<'_>, node: &Node, parameters: &Node) {
+    let key = node
+        .entries()
+        .iter()
+        .find(|(key, _)| key.name == "parameters")
+        .map_or(parameters.span, |(key, _)| key.span);
+    let finding = parameters_as_schema::RULE
+        .finding("`parameters` holds a whole JSON Schema: it maps each argument's name to its type")
+        .field("parameters");
+    problems.add(
+        finding
+            .help("write `input_schema:` instead of `parameters:`, and leave the rest as it is")
+            .fix("input_schema"),
+        key,
+    );
 }
 
 fn object_schema(properties: Map<String, Value>) -> Map<String, Value> {
@@ -98,11 +124,48 @@ fn from_parameters(problems: &mut Problems<'_>, node: &Node) -> Map<String, Valu
                 property.shift_remove("required");
             }
         }
+        gather_required(&mut property);
         properties.insert(key.name.clone(), Value::Object(property));
     }
     let mut schema = object_schema(properties);
     add_required(&mut schema, &required);
     schema
+}
+
+/// Moves `required: true` of nested properties to the list that JSON Schema has beside them.
+fn gather_required(schema: &mut Map<String, Value>) {
+    let mut required = Vec::new();
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        for (name, property) in properties {
+            let Value::Object(property) = property else {
+                continue;
+            };
+            if let Some(Value::Bool(wanted)) = property.get("required") {
+                if *wanted {
+                    required.push(name.clone());
+                }
+                property.shift_remove("required");
+            }
+            gather_required(property);
+        }
+    }
+    for keyword in ["items", "additionalProperties"] {
+        if let Some(Value::Object(inner)) = schema.get_mut(keyword) {
+            gather_required(inner);
+        }
+    }
+    for keyword in ["anyOf", "oneOf", "allOf", "prefixItems"] {
+        for inner in schema
+            .get_mut(keyword)
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_object_mut)
+        {
+            gather_required(inner);
+        }
+    }
+    add_required(schema, &required);
 }
 
 fn check_type(problems: &mut Problems<'_>, parameter: &Node, path: &str, span: crate::span::Span) {
