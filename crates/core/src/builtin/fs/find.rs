@@ -300,15 +300,15 @@ mod tests {
         /// Searching a whole file finds what judging each line finds.
         #[test]
         fn a_file_and_its_lines_agree(
-            lines in "[ab\\n\\r ]{0,40}",
+            // A carriage return inside a line is the one thing that a dot or a class may miss.
+            parts in prop::collection::vec(prop::sample::select(vec!["a", "b", " ", "\n", "\r\n"]), 0..40),
             pattern in prop::sample::select(vec![
                 "a", "^a", "b$", "a\\s+b", "^$", "a*", "(?m)^b", "\\ba", "\\Aa", "(?-m)^a", "[^a]b", "a|\\s$",
             ]),
         ) {
             let wanted = Wanted::pattern(pattern).expect("a pattern");
             let line = regex::Regex::new(pattern).expect("a pattern");
-            // A carriage return inside a line is the one thing that a dot or a class may miss.
-            prop_assume!(!lines.replace("\r\n", "").contains('\r'));
+            let lines = parts.concat();
             let expected: Vec<usize> = (1..)
                 .zip(lines.lines())
                 .filter(|(_, text)| line.is_match(text))
