@@ -54,7 +54,11 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     };
     let mut cases = vec![
         case("search_code", SearchProgram::Harness, false),
-        case("search_code, ignored files too", SearchProgram::Harness, true),
+        case(
+            "search_code, ignored files too",
+            SearchProgram::Harness,
+            true,
+        ),
     ];
     match ripgrep(project.path(), false) {
         Ok(_) => cases.extend([
