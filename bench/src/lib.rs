@@ -8,6 +8,7 @@ pub mod project;
 mod report;
 pub mod rust;
 mod sample;
+pub mod search;
 pub mod surface;
 mod system;
 pub mod validate;
@@ -71,6 +72,11 @@ pub const BENCHMARKS: &[Benchmark] = &[
         name: "rust",
         about: "a typed Rust tool: governed, steady, at once, and in TinyAgents",
         run: rust::run,
+    },
+    Benchmark {
+        name: "search",
+        about: "the shipped `search_code` in 100,000 files against `rg`",
+        run: search::run,
     },
     Benchmark {
         name: "surface",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tool_harness::HookAction;
+use tool_harness::Refusal;
 use tool_harness::ToolResult;
 use tool_harness::artifact::hook::HookExample;
 use tool_harness::artifact::tool::ToolExample;
@@ -69,12 +70,29 @@ pub(crate) async fn run_tool(
     let problems = answers.problems();
     if !problems.is_empty() {
         let expected = "the answers of the example, each used once, in order".to_owned();
-        return Ok(ExampleOutcome::Failed {
-            expected,
-            got: problems.join("; "),
-        });
+        let mut got = problems.join("; ");
+        // Why an answer was not used is rarely in the script.
+        if let Some(refusal) = &result.error {
+            got = format!("{}; {got}", refused(refusal));
+        }
+        return Ok(ExampleOutcome::Failed { expected, got });
     }
     Ok(judge_tool(example, &result))
+}
+
+/// Why a call was refused or failed, and which hook or stage said so.
+fn refused(refusal: &Refusal) -> String {
+    let text = refusal.text().replace('\n', "; ");
+    let hook = refusal.details.get("hook").and_then(Value::as_str);
+    let by = match (hook, refusal.stage) {
+        (Some(hook), _) => format!("the hook `{hook}` answered"),
+        (None, Some(stage)) => format!("the stage `{stage}` answered"),
+        (None, None) => "the tool itself answered".to_owned(),
+    };
+    match &refusal.place {
+        Some(place) => format!("{text} ({by}, {place})"),
+        None => format!("{text} ({by})"),
+    }
 }
 
 /// Writes a file of an example, which must stay in the workspace.
@@ -94,7 +112,7 @@ fn place_file(workspace: &Path, path: &str, text: &str) -> Result<(), String> {
 
 fn judge_tool(example: &ToolExample, result: &ToolResult) -> ExampleOutcome {
     let got = || match (&result.error, &result.value) {
-        (Some(refusal), None) => refusal.text().replace('\n', "; "),
+        (Some(refusal), None) => refused(refusal),
         (Some(refusal), Some(value)) => format!("{value} ({})", refusal.code),
         (None, Some(value)) => value.to_string(),
         (None, None) => Value::from(result.text()).to_string(),
@@ -186,9 +204,9 @@ mod tests {
     use super::*;
     use serde_json::json;
     use std::time::Duration;
+    use tool_harness::Code;
     use tool_harness::Enforced;
     use tool_harness::content::ContentBlock;
-    use tool_harness::{Code, Refusal};
 
     fn gave(value: Option<Value>, error: Option<Refusal>) -> ToolResult {
         ToolResult {

@@ -15,6 +15,7 @@ mod output;
 mod project;
 mod replace;
 mod scaffold;
+mod watch;
 
 use clap::Parser;
 use command::CliCommand;

@@ -1,7 +1,8 @@
 //! "Did you mean": the known word that is closest to an unknown one.
 
 /// The closest of `known`, if it is close enough to be a typo of it.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Distances are quadratic, and no typo is that long.
     if word.len() > 64 {
         return None;

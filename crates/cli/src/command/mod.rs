@@ -32,7 +32,7 @@ use tool_harness_sandbox::process;
 pub(crate) enum CliCommand {
     /// Create a project in a folder, with tools and hooks to start from
     Init(init::InitArgs),
-    /// Create a folder with a new project in it
+    /// Create a folder with a new project in it, or a tool or hook to start from
     New(new::NewArgs),
     /// Check every artifact of the project
     Validate(validate::ValidateArgs),
@@ -77,7 +77,7 @@ impl CliCommand {
     pub(crate) fn run(self, project: &ProjectArgs, output: &mut Output) -> anyhow::Result<Exit> {
         match self {
             Self::Init(command) => command.run(project, output),
-            Self::New(command) => command.run(output),
+            Self::New(command) => command.run(project, output),
             Self::Validate(command) => on_runtime(command.run(project, output)),
             Self::Surface(command) => command.run(output),
             Self::Call(command) => on_runtime(command.run(project, output)),

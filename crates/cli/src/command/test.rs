@@ -1,15 +1,17 @@
 //! `harness test`.
 
 use crate::example::{self, ExampleOutcome};
-use crate::exit::{Exit, usage};
+use crate::exit::{Exit, UsageError, usage};
 use crate::interrupt;
-use crate::output::{Output, paint, plain, style};
+use crate::output::{Output, count, paint, plain, style};
 use crate::project::ProjectArgs;
+use crate::watch::ProjectFiles;
 use clap::Args;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io;
 use std::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tool_harness::Engine;
 use tool_harness::diagnostic::Diagnostic;
 use tool_harness::span::Place;
@@ -18,6 +20,9 @@ use tool_harness::span::Place;
 pub(crate) struct TestArgs {
     /// Only the examples of tools and hooks whose name contains this
     filter: Option<String>,
+    /// Run them again whenever a file of the project changes, until Ctrl-C
+    #[arg(long, conflicts_with = "json")]
+    watch: bool,
     /// One JSON document
     #[arg(long)]
     json: bool,
@@ -29,9 +34,40 @@ impl TestArgs {
         project: &ProjectArgs,
         output: &mut Output,
     ) -> anyhow::Result<Exit> {
+        let cancel = interrupt::cancelled_by_signals();
+        if !self.watch {
+            let ended = self.examples(project, &cancel, output).await?;
+            return ended.map_or_else(|| interrupt::stopped(output), Ok);
+        }
+        let folder = project.find()?;
+        loop {
+            let before = ProjectFiles::of(&folder);
+            // A project that cannot be read, or has no such example yet, is what the person edits.
+            if let Err(problem) = self.examples(project, &cancel, output).await {
+                let help = problem
+                    .downcast_ref::<UsageError>()
+                    .and_then(|usage| usage.help.clone());
+                output.error(&format!("{problem:#}"), help.as_deref())?;
+            }
+            let hint = format!("watching {}; Ctrl-C ends", count(before.len(), "file"));
+            output.say(&paint(style::QUIET, &hint))?;
+            let Some(changed) = before.changed(&folder, &cancel).await else {
+                return Ok(Exit::Done);
+            };
+            let changed = format!("changed: {}", changed.join(", "));
+            output.print(&format!("\n{}", paint(style::NAME, &plain(&changed))))?;
+        }
+    }
+
+    /// Runs every example once; `None` if a signal stopped it.
+    async fn examples(
+        &self,
+        project: &ProjectArgs,
+        cancel: &CancellationToken,
+        output: &mut Output,
+    ) -> anyhow::Result<Option<Exit>> {
         let started = Instant::now();
         let engine = project.open().await?;
-        let cancel = interrupt::cancelled_by_signals();
         let mut report = TestReport {
             json: self.json,
             lines: Vec::new(),
@@ -43,10 +79,10 @@ impl TestArgs {
                 .is_none_or(|filter| name.contains(filter))
         };
         for (tool, place, example) in engine.tool_examples().filter(|(tool, ..)| wanted(tool)) {
-            let outcome = example::run_tool(&engine, tool, example, &cancel).await?;
+            let outcome = example::run_tool(&engine, tool, example, cancel).await?;
             report.add("tool", tool.to_owned(), place, outcome, output)?;
             if cancel.is_cancelled() {
-                return interrupt::stopped(output);
+                return Ok(None);
             }
         }
         for (hook, event, place, example) in
@@ -55,7 +91,7 @@ impl TestArgs {
             let outcome = example::run_hook(&engine, hook, event, example).await?;
             report.add("hook", hook.to_owned(), place, outcome, output)?;
             if cancel.is_cancelled() {
-                return interrupt::stopped(output);
+                return Ok(None);
             }
         }
         for (kind, name, problem) in broken_artifacts(&engine).filter(|broken| wanted(&broken.1)) {
@@ -71,7 +107,7 @@ impl TestArgs {
         if let (true, Some(filter)) = (report.lines.is_empty(), &self.filter) {
             return Err(usage!("no tool or hook with examples has `{filter}` in its name").into());
         }
-        report.end(started, output)
+        report.end(started, output).map(Some)
     }
 }
 

@@ -100,10 +100,11 @@ pub(crate) fn refusal(refusal: &Refusal, call: &TypedCall) -> String {
         _ => "refused",
     };
     let mut lines = vec![title(word, refusal), row("what", &refusal.message)];
+    lines.extend(own_code(refusal).map(|code| row("code", code)));
     lines.extend(place(refusal).map(|place| row("where", &place)));
     lines.extend(refusal.help.as_ref().map(|help| row("help", help)));
     lines.push(row("next", &next_command(refusal, call)));
-    lines.push(row("who", who_can_act(refusal.code)));
+    lines.push(row("who", &who(refusal)));
     lines.join("\n")
 }
 
@@ -111,7 +112,7 @@ pub(crate) fn refusal(refusal: &Refusal, call: &TypedCall) -> String {
 pub(crate) fn verdict(refusal: &Refusal) -> String {
     let mut lines = vec![title("would be refused", refusal)];
     lines.extend(place(refusal).map(|place| row("where", &place)));
-    lines.push(row("who", who_can_act(refusal.code)));
+    lines.push(row("who", &who(refusal)));
     lines.join("\n")
 }
 
@@ -167,6 +168,7 @@ fn next_command(refusal: &Refusal, call: &TypedCall) -> String {
     let TypedCall { tool, arguments } = call;
     match refusal.code {
         Code::HookFailed if refusal.details.contains_key("file") => "harness validate".to_owned(),
+        Code::Failed if refusal.details.contains_key("fault") => "harness validate".to_owned(),
         Code::ToolUnknown => "harness list tools".to_owned(),
         Code::ToolNotAdvertised | Code::NoBody | Code::Unsupported => "harness validate".to_owned(),
         Code::Denied => "harness inspect --policy".to_owned(),
@@ -181,6 +183,22 @@ fn next_command(refusal: &Refusal, call: &TypedCall) -> String {
             .trim_end()
             .to_owned(),
         other => format!("harness explain {other}"),
+    }
+}
+
+/// The code that the tool gave with `error(code, ...)`.
+fn own_code(refusal: &Refusal) -> Option<&str> {
+    let code = refusal.details.get("code").and_then(Value::as_str)?;
+    (refusal.code == Code::Failed && !code.is_empty()).then_some(code)
+}
+
+/// Who can act on this refusal. A bug in a script is its author's, whatever the call was.
+fn who(refusal: &Refusal) -> String {
+    let is_bug = refusal.details.get("fault").and_then(Value::as_str) == Some("script");
+    match &refusal.place {
+        Some(place) if is_bug => format!("the author of the tool: fix the script at {place}"),
+        _ if is_bug => "the author of the tool: fix the script".to_owned(),
+        _ => who_can_act(refusal.code).to_owned(),
     }
 }
 
@@ -305,6 +323,35 @@ mod tests {
           help  an integer of at least 1
           next  harness inspect read_file
           who   the caller: change the call
+        ");
+    }
+
+    #[test]
+    fn a_bug_is_the_authors_and_a_tools_own_code_is_shown() {
+        let place = Place::new(&Source::new("x.md", "---\nx: 1\n"), Span::new(4, 5));
+        let bug = Refusal::new(Code::Failed, "`x` failed: key not found")
+            .class(tool_harness::Class::Fatal)
+            .detail("fault", "script")
+            .at(place);
+        let own =
+            Refusal::new(Code::Failed, "`x` failed: no such order").detail("code", "NO_ORDER");
+        let both = format!(
+            "{}\n\n{}",
+            refusal(&bug, &typed("x")),
+            refusal(&own, &typed("x"))
+        );
+        insta::assert_snapshot!(anstream::adapter::strip_str(&both).to_string(), @r"
+        failed: tool.failed (fatal)
+          what  `x` failed: key not found
+          where x.md:2:1
+          next  harness validate
+          who   the author of the tool: fix the script at x.md:2:1
+
+        failed: tool.failed (repairable)
+          what  `x` failed: no such order
+          code  NO_ORDER
+          next  harness inspect x
+          who   the caller: change the call; or the author of the tool's script
         ");
     }
 

@@ -486,6 +486,10 @@ pub trait BuiltinHost: Send + Sync {
     fn keep(&self, content: &str, media_type: &str) -> Result<crate::result::ArtifactRef, String>;
     /// At most `length` bytes of an artifact of this session.
     fn read_artifact(&self, id: &str, offset: u64, length: u64) -> Result<Vec<u8>, String>;
+    /// Whether the call was cancelled or its time is over: long work stops here.
+    fn is_over(&self) -> bool;
+    /// Adds a warning to the log of the call.
+    fn warn(&self, message: &str);
     /// Records that the jail refused something.
     fn file_denied(&self, error: &tool_harness_sandbox::file::FileError);
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 /// Bytes of a pattern.
 const MAX_PATTERN: usize = 10_240;
 /// Bytes of a compiled pattern.
-const MAX_COMPILED: usize = 4 << 20;
+pub(super) const MAX_COMPILED: usize = 4 << 20;
 /// Compiled patterns that a thread remembers.
 const KEPT: usize = 64;
 /// Matches or pieces per call.

@@ -19,6 +19,8 @@ pub(super) struct TestHost {
     metrics: Metrics,
     pub(super) emitted: Mutex<Vec<(String, Value)>>,
     kept: Mutex<Vec<String>>,
+    pub(super) warned: Mutex<Vec<String>>,
+    pub(super) over: bool,
 }
 
 impl TestHost {
@@ -81,6 +83,15 @@ impl BuiltinHost for TestHost {
     fn progress(&self, _: f64, _: &str) {}
 
     fn file_denied(&self, _: &FileError) {}
+
+    fn is_over(&self) -> bool {
+        self.over
+    }
+
+    fn warn(&self, message: &str) {
+        let mut warned = self.warned.lock().expect("a lock");
+        warned.push(message.to_owned());
+    }
 
     fn keep(&self, content: &str, media_type: &str) -> Result<ArtifactRef, String> {
         let digest = blake3::hash(content.as_bytes()).to_hex().to_string();

@@ -67,6 +67,8 @@ pub(crate) struct ScriptError {
     pub(crate) message: String,
     /// Where in the script, if the worker could tell.
     pub(crate) position: Option<Position>,
+    /// Whether the script is wrong, whatever its arguments were.
+    pub(crate) is_bug: bool,
 }
 
 impl Workers {
@@ -100,6 +102,7 @@ impl ScriptError {
             code,
             message: message.into(),
             position: None,
+            is_bug: false,
         }
     }
 }
@@ -107,7 +110,7 @@ impl ScriptError {
 impl From<Failure> for ScriptError {
     fn from(failure: Failure) -> Self {
         let code = match failure.kind {
-            FailureKind::Raised => Code::Failed,
+            FailureKind::Raised | FailureKind::Bug => Code::Failed,
             FailureKind::Recursion => Code::ScriptRecursion,
             FailureKind::Wall => Code::Timeout,
             FailureKind::Steps => Code::ScriptSteps,
@@ -122,6 +125,7 @@ impl From<Failure> for ScriptError {
             code,
             message: failure.message,
             position,
+            is_bug: failure.kind == FailureKind::Bug,
         }
     }
 }

@@ -167,8 +167,10 @@ pub struct Failure {
 /// The failures that a living worker reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The script raised, or could not be loaded.
+    /// The script or a built-in it called raised an error, or it could not be loaded.
     Raised,
+    /// The script itself is wrong: a missing key, an operation on the wrong type.
+    Bug,
     /// Too deep a call stack.
     Recursion,
     /// The wall-clock bound.
@@ -559,6 +561,7 @@ impl Failure {
             FailureKind::Steps => 3,
             FailureKind::Memory => 4,
             FailureKind::Result => 5,
+            FailureKind::Bug => 6,
         });
         w.bytes.extend(self.line.to_le_bytes());
         w.bytes.extend(self.column.to_le_bytes());
@@ -573,6 +576,7 @@ impl Failure {
             3 => FailureKind::Steps,
             4 => FailureKind::Memory,
             5 => FailureKind::Result,
+            6 => FailureKind::Bug,
             _ => return Err(WireError::Malformed),
         };
         Ok(Self {

@@ -24,7 +24,10 @@ impl PathBounds {
     }
 
     /// Compared as a file system that ignores case would, which can only hide more.
-    fn hides(&self, path: &str) -> bool {
+    pub(super) fn hides(&self, path: &str) -> bool {
+        if self.hidden.is_empty() {
+            return false;
+        }
         let parts = folded_parts(path);
         self.hidden
             .iter()

@@ -72,18 +72,6 @@ pub enum FileError {
         /// What is wrong.
         why: String,
     },
-    /// A pattern that matches, or has to look at, too much.
-    #[error(
-        "`{pattern}` is too wide: more than {max} {what}; start it with a directory or make it narrower"
-    )]
-    TooWide {
-        /// As given.
-        pattern: String,
-        /// The limit.
-        max: usize,
-        /// What the limit counts.
-        what: &'static str,
-    },
     /// More bytes than were asked for.
     #[error("`{path}` is larger than {max} bytes")]
     TooLarge {

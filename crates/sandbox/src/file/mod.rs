@@ -10,13 +10,17 @@
 mod bound;
 mod change;
 mod error;
+mod first;
 mod guard;
+mod ignored;
 mod inspect;
 mod open;
 mod path;
+mod pattern;
 mod protected;
 mod target;
 mod tree;
+mod walk;
 mod write;
 
 use std::os::fd::OwnedFd;
@@ -27,6 +31,7 @@ use rustix::fs::FileType;
 
 pub use bound::PathBounds;
 pub use error::FileError;
+pub use first::FirstResults;
 pub use guard::WriteGuard;
 pub use open::open_nonblocking;
 pub(crate) use protected::{
@@ -36,6 +41,7 @@ pub use protected::{
     ROOT_FILES, ROOT_FOLDER, glob_matches_protected, is_folder_of_protected, is_protected,
     is_protected_name, protected_everywhere,
 };
+pub use walk::{Omit, Visitor, WalkEnd, WalkedFile};
 
 /// A folder that paths cannot leave.
 #[derive(Debug)]

@@ -184,7 +184,7 @@ impl fmt::Display for BuiltinValue {
 
 /// An error in a script, worded for its author.
 #[derive(Debug)]
-struct BuiltinError(String);
+pub(super) struct BuiltinError(String);
 
 impl fmt::Display for BuiltinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

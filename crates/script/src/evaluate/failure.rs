@@ -1,5 +1,6 @@
 //! Turns Starlark errors into failures: a kind, a message, a place in the author's text.
 
+use super::builtin::BuiltinError;
 use super::meter::ExceededLimit;
 use super::source::shift;
 use starlark::ErrorKind;
@@ -34,7 +35,11 @@ pub(super) fn from_error(error: &starlark::Error, kind: ScriptKind) -> Failure {
         ErrorKind::Other(_) if text.starts_with("Heap memory limit of") => {
             failure(FailureKind::Memory, "used too much memory")
         }
-        _ => raised(explain(text)),
+        // `fail` and built-ins raise on purpose, mostly because of what the caller asked for.
+        ErrorKind::Fail(_) => raised(explain(text)),
+        ErrorKind::Other(cause) if cause.is::<BuiltinError>() => raised(explain(text)),
+        ErrorKind::Parser(_) | ErrorKind::Scope(_) => raised(explain(text)),
+        _ => failure(FailureKind::Bug, explain(text)),
     };
     Failure {
         line,

@@ -55,7 +55,7 @@ impl LoadedScript {
         if compiled
             .as_ref()
             .err()
-            .is_none_or(|failure| failure.kind == FailureKind::Raised)
+            .is_none_or(|failure| matches!(failure.kind, FailureKind::Raised | FailureKind::Bug))
         {
             let _ = self.compiled.set(compiled.clone());
         }

@@ -8,7 +8,7 @@ use tool_harness_sandbox::file::{Entry, FileError, FileKind, Jail};
 
 /// The limit of `fs.read`, whatever `max_bytes` is: an answer is one frame of the worker's channel.
 const MAX_READ: usize = 32 << 20;
-/// Entries or paths per call.
+/// Entries per call.
 const MAX_ENTRIES: usize = 10_000;
 
 /// Runs one operation of the jail. Its error becomes one for the script, and a refusal is recorded.
@@ -119,11 +119,6 @@ pub(super) fn list(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String>
         })
     };
     Ok(entries.into_iter().map(entry).collect())
-}
-
-pub(super) fn glob(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
-    let paths = on_files(host, |files| files.glob(args.text(0), MAX_ENTRIES))?;
-    Ok(json!(paths))
 }
 
 pub(super) fn mkdir(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {

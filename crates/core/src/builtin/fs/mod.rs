@@ -19,6 +19,13 @@ const SOURCE_TARGET: &[Param] = &[
 const TEXT: Param = Param::text("text").also(&["content"]);
 const ENCODING: Param = Param::text("encoding").or("\"utf-8\"");
 
+/// Whether a search includes what `.gitignore` files list.
+const IGNORED: Param = Param::bool("ignored").or("false");
+/// Whether a search includes names that begin with a dot.
+const DOTFILES: Param = Param::bool("dotfiles").or("true");
+/// Whether a search says if there is more.
+const DETAILS: Param = Param::bool("details").or("false");
+
 /// What the calls that only read share.
 const READING: Builtin = Builtin {
     effects: Effects::READ,
@@ -129,15 +136,29 @@ pub(super) const MODULE: Module = Module {
         },
         Builtin {
             name: "glob",
-            params: &[Param::text("pattern")],
-            doc: "The regular files whose path matches; `*` stays in one directory, `**` crosses them. Links are not followed, and \
-                `.git` is left out.",
-            returns: "a list of paths, sorted",
-            body: Body::Host(access::glob),
-            examples: &[Example::new(
-                r#"[fs.write("src/a.py", ""), fs.write("b.txt", ""), fs.glob("**/*.py")][2]"#,
-                r#"["src/a.py"]"#,
-            )],
+            params: &[
+                Param::text("pattern"),
+                Param::int("max_results").or("10000"),
+                IGNORED,
+                DOTFILES,
+                DETAILS,
+            ],
+            doc: "The regular files whose path matches; `*` stays in one directory, `**` crosses them. Links are not followed. \
+                `.git` is left out, and so is what `.gitignore` files list, unless `ignored` is True or the pattern names the \
+                folder or the file in full; `dotfiles=False` also leaves out names that begin with a dot.",
+            returns: "a list of paths, sorted, at most `max_results`; with `details=True` a dict with `paths`, `truncated` and `hint`, \
+                which says how to narrow the pattern",
+            body: Body::Host(find::glob),
+            examples: &[
+                Example::new(
+                    r#"[fs.write("src/a.py", ""), fs.write("b.txt", ""), fs.glob("**/*.py")][2]"#,
+                    r#"["src/a.py"]"#,
+                ),
+                Example::new(
+                    r#"[fs.write(".gitignore", "out/\n"), fs.write("out/a.py", ""), fs.glob("**/*.py"), fs.glob("**/*.py", ignored=True)][2:]"#,
+                    r#"[[], ["out/a.py"]]"#,
+                ),
+            ],
             ..READING
         },
         Builtin {
@@ -308,11 +329,17 @@ pub(super) const MODULE: Module = Module {
                 Param::text("path").or("\"**/*\""),
                 Param::bool("regex").or("false"),
                 Param::int("max_results").or("100"),
+                IGNORED,
+                DOTFILES,
+                DETAILS,
             ],
             doc: "Lines that contain a text, or match it as a regular expression, in a file, below a directory, or in the files whose path \
                 matches the glob `path`. Written the other way round, `fs.find(\"notes.txt\", \"TODO.*\")`, it is taken as it is elsewhere: \
-                if the first argument is a path that exists and the second is none, the second is a regular expression. Files that are not UTF-8 text or have more than 1 MiB are skipped, and so is `.git`. Long lines are cut.",
-            returns: "a list of dicts with `path`, `line` and `text`, at most `max_results`",
+                if the first argument is a path that exists and the second is none, the second is a regular expression. \
+                Leaves out what `fs.glob` leaves out, files with a zero byte near their start, and files of more than 16 MiB. \
+                Long lines are cut, and bytes that are not UTF-8 become `\u{fffd}`.",
+            returns: "a list of dicts with `path`, `line` and `text`, sorted, at most `max_results`; with `details=True` a dict with \
+                `matches`, `truncated` and `hint`, which says how to narrow the search",
             body: Body::Host(find::find),
             examples: &[Example::new(
                 r#"[fs.write("src/a.py", "import os\nx = 1\n"), fs.find("x =", "**/*.py")][1]"#,

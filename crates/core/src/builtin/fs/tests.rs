@@ -134,8 +134,8 @@ fn find_looks_into_text_files_and_passes_over_the_rest() {
     }
     fs::create_dir(host.folder().join(".git")).expect("a folder");
     fs::write(host.folder().join(".git/c.rs"), "let g = 0;\n").expect("written");
-    fs::write(host.folder().join("binary.rs"), b"let \xff").expect("written");
-    fs::write(host.folder().join("huge.rs"), "let ".repeat(300_000)).expect("written");
+    fs::write(host.folder().join("binary.rs"), b"let \0").expect("written");
+    fs::write(host.folder().join("huge.rs"), "let ".repeat(5 << 20)).expect("written");
     let found = |args| {
         let found = call_on(&host, "fs.find", args);
         found
@@ -173,6 +173,110 @@ fn find_looks_into_text_files_and_passes_over_the_rest() {
     );
     refused_on(&host, "fs.find", json!([""]));
     refused_on(&host, "fs.find", json!(["(", "**/*", true]));
+}
+
+#[test]
+fn searches_leave_out_what_git_ignores_unless_asked() {
+    let host = TestHost::with_files();
+    for (path, text) in [
+        (".gitignore", "/out/\n*.log\n!keep.log\n"),
+        ("a.txt", "x"),
+        ("a.log", "x"),
+        ("keep.log", "x"),
+        ("out/b.txt", "x"),
+        ("sub/.gitignore", "!a.log\nb.txt\n"),
+        ("sub/a.log", "x"),
+        ("sub/b.txt", "x"),
+        ("sub/out/c.txt", "x"),
+        (".hidden/d.txt", "x"),
+    ] {
+        fs::create_dir_all(host.folder().join(path).parent().expect("a parent")).expect("folders");
+        fs::write(host.folder().join(path), text).expect("written");
+    }
+    let paths = |args| call_on(&host, "fs.glob", args);
+    assert_eq!(
+        paths(json!(["**/*.{txt,log}"])),
+        json!([
+            ".hidden/d.txt",
+            "a.txt",
+            "keep.log",
+            "sub/a.log",
+            "sub/out/c.txt"
+        ])
+    );
+    assert_eq!(
+        paths(json!(["**/*.txt", 9, true, false])),
+        json!(["a.txt", "out/b.txt", "sub/b.txt", "sub/out/c.txt"])
+    );
+    // What the pattern names in full is not left out.
+    assert_eq!(paths(json!(["out/*"])), json!(["out/b.txt"]));
+    assert_eq!(paths(json!(["a.log"])), json!(["a.log"]));
+    assert_eq!(
+        paths(json!([".hidden/*", 9, false, false])),
+        json!([".hidden/d.txt"])
+    );
+    assert_eq!(paths(json!(["sub/*.txt"])), json!([]));
+    let found = |args| {
+        let found = call_on(&host, "fs.find", args);
+        found.as_array().expect("a list").len()
+    };
+    assert_eq!(found(json!(["x", "**/*.{txt,log}", false, 99])), 5);
+    assert_eq!(found(json!(["x", "**/*.{txt,log}", false, 99, true])), 8);
+}
+
+#[test]
+fn too_many_results_are_the_first_ones_and_a_hint() {
+    let host = TestHost::with_files();
+    for number in 0..300 {
+        call_on(
+            &host,
+            "fs.write",
+            json!([format!("d{}/{number:03}", number % 7), "x\nx\n"]),
+        );
+    }
+    let part = call_on(
+        &host,
+        "fs.find",
+        json!(["x", "**/*", false, 3, false, true, true]),
+    );
+    let places: Vec<String> = part["matches"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|hit| {
+            format!(
+                "{}:{}",
+                hit["path"].as_str().unwrap_or_default(),
+                hit["line"]
+            )
+        })
+        .collect();
+    assert_eq!(places, ["d0/000:1", "d0/000:2", "d0/007:1"]);
+    assert_eq!(part["truncated"], json!(true));
+    let hint = part["hint"].as_str().expect("a hint");
+    assert!(
+        hint.contains("first 3 results") && hint.contains("narrow `path`"),
+        "{hint}"
+    );
+    let whole = call_on(&host, "fs.glob", json!(["**/*", 300, false, true, true]));
+    assert_eq!(
+        (&whole["truncated"], &whole["hint"]),
+        (&json!(false), &json!(null))
+    );
+    assert!(host.warned.lock().expect("a lock").is_empty());
+    let cut = call_on(&host, "fs.glob", json!(["**/*", 299]));
+    assert_eq!(cut.as_array().map(Vec::len), Some(299));
+    assert!(host.warned.lock().expect("a lock")[0].contains("there are more"));
+}
+
+#[test]
+fn a_search_stops_with_its_call() {
+    let mut host = TestHost::with_files();
+    call_on(&host, "fs.write", json!(["a", "x"]));
+    host.over = true;
+    for name in ["fs.glob", "fs.find"] {
+        assert!(refused_on(&host, name, json!(["**/*"])).contains("was stopped"));
+    }
 }
 
 #[test]

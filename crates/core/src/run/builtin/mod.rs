@@ -278,6 +278,19 @@ impl BuiltinHost for HostBuiltins {
         });
     }
 
+    fn is_over(&self) -> bool {
+        self.reach.cancel.is_cancelled() || Instant::now() >= self.reach.deadline
+    }
+
+    fn warn(&self, message: &str) {
+        self.reach.ctx.record_raised(|| EventKind::Log {
+            level: LogLevel::Warn,
+            message: message.to_owned(),
+            fields: Value::Null,
+            source: self.reach.source.clone(),
+        });
+    }
+
     fn keep(&self, content: &str, media_type: &str) -> Result<ArtifactRef, String> {
         self.reach
             .ctx

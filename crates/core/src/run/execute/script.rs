@@ -2,7 +2,7 @@
 
 use crate::builtin::{self, Scope};
 use crate::effect::Effects;
-use crate::refusal::{Code, Refusal};
+use crate::refusal::{Class, Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::result::Enforced;
 use crate::run::ask::answer;
@@ -126,7 +126,16 @@ async fn run_traced(
             let place = error
                 .position
                 .and_then(|position| Some(tool.tool.script.as_ref()?.place_of(position)));
-            let refusal = refusal.at(place.unwrap_or_else(|| tool.tool.place(tool.tool.name_span)));
+            let place = place.unwrap_or_else(|| tool.tool.place(tool.tool.name_span));
+            if error.is_bug {
+                refusal = refusal
+                    .class(Class::Fatal)
+                    .help(format!(
+                        "the author of the tool must fix its script at {place}"
+                    ))
+                    .detail("fault", "script");
+            }
+            let refusal = refusal.at(place);
             // The script ended, and only its result is unusable.
             Err(if error.code == Code::ScriptResult {
                 Failure::when_done(refusal)

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use tool_harness_sandbox::file::FileError;
+use tool_harness_sandbox::file::{FileError, Omit, Visitor, WalkedFile};
 
 use crate::files::world::{SECRET, World};
 
@@ -225,6 +225,62 @@ fn a_directory_that_is_swapped_for_a_link_to_a_protected_one_is_never_written_th
             .expect("a directory")
             .count(),
         0
+    );
+}
+
+/// Reads every file, and remembers whether one was the canary outside.
+struct Reader {
+    files: AtomicUsize,
+    escaped: AtomicBool,
+}
+
+impl Visitor for Reader {
+    type Scratch = Vec<u8>;
+
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    fn wants(&self, _: &str) -> bool {
+        true
+    }
+
+    fn visit(&self, buffer: &mut Vec<u8>, file: &WalkedFile<'_>) {
+        if let Some(bytes) = file.read(100, buffer) {
+            self.files.fetch_add(1, Ordering::Relaxed);
+            if bytes == SECRET.as_bytes() {
+                self.escaped.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_is_swapped_for_a_link_never_leads_a_walk_outside() {
+    let world = swapped_directory();
+    fs::write(world.ws("d/sub/canary"), "inside").expect("a file");
+    let (d, other) = (world.ws("d"), world.ws("other"));
+    while_swapping(
+        TREE_TRIES,
+        || exchange(&d, &other),
+        |index| {
+            let reader = Reader {
+                files: AtomicUsize::new(0),
+                escaped: AtomicBool::new(false),
+            };
+            world.jail.walk("**/*", Omit::default(), &reader)?;
+            world.jail.walk("d/**", Omit::default(), &reader)?;
+            assert!(
+                !reader.escaped.load(Ordering::Relaxed),
+                "escaped at try {index}"
+            );
+            // The inner file is there both times, under one name or the other.
+            match reader.files.load(Ordering::Relaxed) {
+                0 => panic!("nothing was read at try {index}"),
+                1 => Err(FileError::NotFound("d".into())),
+                _ => Ok(()),
+            }
+        },
     );
 }
 

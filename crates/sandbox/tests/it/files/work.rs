@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 
-use tool_harness_sandbox::file::{FileError, FileKind};
+use tool_harness_sandbox::file::{FileError, FileKind, Jail, Omit, PathBounds};
 
 use crate::files::world::World;
 
@@ -188,7 +188,7 @@ fn patterns_find_regular_files_by_their_path() {
     let ws = world.jail.root().display().to_string();
     let check = |pattern: &str, expected: &[&str]| {
         assert_eq!(
-            world.jail.glob(pattern, 100).expect(pattern),
+            world.glob(pattern, 100).expect(pattern),
             expected,
             "{pattern}"
         )
@@ -235,16 +235,13 @@ fn patterns_find_regular_files_by_their_path() {
         "**/../../*",
     ] {
         assert!(
-            matches!(world.jail.glob(pattern, 100), Err(FileError::Outside(_))),
+            matches!(world.glob(pattern, 100), Err(FileError::Outside(_))),
             "{pattern}"
         );
     }
     for pattern in ["", "src/[", "{a,b", "a\0", &"*".repeat(2000), "a\\"] {
         assert!(
-            matches!(
-                world.jail.glob(pattern, 100),
-                Err(FileError::BadPattern { .. })
-            ),
+            matches!(world.glob(pattern, 100), Err(FileError::BadPattern { .. })),
             "{pattern}"
         );
     }
@@ -289,12 +286,52 @@ fn files_that_this_user_may_not_access_are_denied_or_skipped() {
         );
     }
     assert_eq!(
-        world.jail.glob("**/*.rs", 10).expect("a search"),
+        world.glob("**/*.rs", 10).expect("a search"),
         ["src/main.rs"]
     );
     fs::set_permissions(world.ws("closed"), fs::Permissions::from_mode(0o700)).expect("set");
     assert_eq!(
-        world.jail.glob("**/*.rs", 10).expect("a search"),
+        world.glob("**/*.rs", 10).expect("a search"),
         ["closed/x.rs", "src/main.rs"]
     );
+}
+
+#[test]
+fn rules_about_ignored_files_come_from_inside_and_hidden_places_stay_hidden() {
+    let world = World::new();
+    fs::write(world.beside("outside/rules"), "main.rs\n").expect("a file");
+    for (path, text) in [
+        (".git/info/exclude", "*.tmp\n"),
+        ("a.tmp", ""),
+        ("src/b.tmp", ""),
+        ("inner/.git/HEAD", ""),
+        ("inner/c.tmp", ""),
+        ("secret/.gitignore", "!*.tmp\n"),
+        ("secret/d.tmp", ""),
+    ] {
+        fs::create_dir_all(world.ws(path).parent().expect("a parent")).expect("a directory");
+        fs::write(world.ws(path), text).expect("a file");
+    }
+    // A link is not read, whether it leads outside or not.
+    world.link("../outside/rules", ".gitignore");
+    let omit = Omit {
+        ignored: true,
+        dotfiles: true,
+    };
+    let glob =
+        |jail: &Jail, pattern: &str| jail.glob(pattern, omit, 99, &|| false).expect("found").0;
+    assert_eq!(
+        glob(&world.jail, "**/*"),
+        ["inner/c.tmp", "secret/d.tmp", "src/main.rs"]
+    );
+    // A repository in the workspace has rules of its own, also where the search starts below it.
+    assert_eq!(glob(&world.jail, "inner/*.tmp"), ["inner/c.tmp"]);
+    assert_eq!(glob(&world.jail, "src/*.tmp"), Vec::<String>::new());
+    let bounds = PathBounds {
+        hidden: vec!["secret".into()],
+        ..PathBounds::default()
+    };
+    let bounded = world.jail.with_bounds(bounds).expect("a jail");
+    assert_eq!(glob(&bounded, "**/*"), ["inner/c.tmp", "src/main.rs"]);
+    assert_eq!(glob(&bounded, "secret/**"), Vec::<String>::new());
 }

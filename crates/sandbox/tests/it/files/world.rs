@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use tool_harness_sandbox::file::{FileError, Jail};
+use tool_harness_sandbox::file::{FileError, Jail, Omit, WalkEnd};
 
 pub(crate) const SECRET: &str = "canary";
 
@@ -60,6 +60,13 @@ impl World {
 
     pub(crate) fn text(&self, path: &str) -> String {
         fs::read_to_string(self.ws(path)).expect("a file in the workspace")
+    }
+
+    /// The first paths that match, whatever git ignores.
+    pub(crate) fn glob(&self, pattern: &str, max: usize) -> Result<Vec<String>, FileError> {
+        let (paths, more, end) = self.jail.glob(pattern, Omit::default(), max, &|| false)?;
+        assert!(end == WalkEnd::Complete && (!more || paths.len() == max));
+        Ok(paths)
     }
 
     pub(crate) fn link(&self, target: impl AsRef<Path>, name: &str) {
