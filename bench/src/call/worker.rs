@@ -129,7 +129,10 @@ pub(super) fn measure(report: &mut Report) -> anyhow::Result<()> {
             bail!("the chain returned no verdicts")
         };
         ensure!(
-            verdicts.len() == count && verdicts.iter().all(|verdict| *verdict == Verdict::Allowed),
+            verdicts.len() == count
+                && verdicts
+                    .iter()
+                    .all(|verdict| matches!(verdict, Verdict::Allowed(_))),
             "{verdicts:?}"
         );
         report.add_samples(

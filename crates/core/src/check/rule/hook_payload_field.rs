@@ -25,7 +25,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     let Ok(facts) = subject.facts else { return };
     let severity = match subject.kind {
         ScriptKind::When => Severity::Warning,
-        ScriptKind::Hook | ScriptKind::Tool => Severity::Error,
+        ScriptKind::Hook | ScriptKind::Tool | ScriptKind::Condition => Severity::Error,
     };
     for read in &facts.payload_fields {
         let steps: Vec<&str> = read.name.split('.').collect();
