@@ -310,7 +310,7 @@ async fn a_hook_cannot_write_files_run_programs_or_use_the_network() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hooks_overrides_and_unenforced_fields_of_a_bundle_take_effect() {
+async fn hooks_overrides_conditions_and_dependencies_of_a_bundle_take_effect() {
     let bundle = |fields: &str, kind: &str, script: &str| {
         let script = script.replace('\n', "\n      ");
         format!(
