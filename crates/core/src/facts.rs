@@ -154,6 +154,8 @@ pub struct Facts {
     pub compared_names: Vec<Named>,
     /// Keys of returned dict literals that mean nothing here, as in `{"decision": ...}`.
     pub odd_returns: Vec<Named>,
+    /// Reads of `m["matched"]` of a match that the script never tests.
+    pub untested_matches: Vec<Named>,
     /// Environment variables that it reads with `env` and a literal name.
     pub variables: Vec<Named>,
     /// Formats of numbers and columns that Starlark does not have, such as `%.2f`.

@@ -249,7 +249,7 @@ fn builtin_entry(module: &Module, builtin: &Builtin, text: &mut String) {
 
 fn hook_events_page() -> String {
     let mut text = format!(
-        "{MADE}# Events hooks can listen to\n\nA gating event waits for its hooks: a block, a failure or a timeout stops what was about to happen.\n\n| event | when | gating | payload |\n| --- | --- | --- | --- |\n"
+        "{MADE}# Events hooks can listen to\n\nA gating event waits for its hooks: a block, a failure or a timeout stops what was about to happen. On `tool.post`, a block, a failure or a timeout withholds the result.\n\n| event | when | gating | payload |\n| --- | --- | --- | --- |\n"
     );
     for event in HOOK_EVENTS {
         let keys = match event.keys {

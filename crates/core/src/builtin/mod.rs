@@ -236,8 +236,7 @@ pub enum Shape {
     Plain,
     /// A dict whose keys are also fields.
     Record,
-    /// A match: a record, and a list of the whole match and its groups; false and equal to None
-    /// where nothing matched.
+    /// A match: a record, and a list of the whole match and its groups.
     Match,
     /// A list of matches.
     Matches,

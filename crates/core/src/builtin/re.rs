@@ -18,9 +18,8 @@ const MAX_ITEMS: usize = 1_000_000;
 
 const PATTERN_TEXT: &[Param] = &[Param::text("pattern"), Param::text("text").also(&["s"])];
 
-const MATCH: &str = "a match. As a dict it has `matched`, `text`, `start` and `end` in characters, `groups` (a list) and `named` (a dict), \
-    also as fields; as a list it has the whole match and then its groups, so `m[1]` is the first group. If nothing matched \
-    it is false, equal to None, and has only `matched` (False), `text` (None), `groups` and `named` (empty)";
+const MATCH: &str = "None, or a match. As a dict it has `matched`, `text`, `start` and `end` in characters, `groups` (a list) and `named` (a dict), \
+    also as fields; as a list it has the whole match and then its groups, so `m[1]` is the first group";
 
 const FIND_ALL: Builtin = Builtin {
     name: "find_all",
@@ -53,7 +52,6 @@ pub(super) const MODULE: Module = Module {
             shape: Shape::Match,
             examples: &[
                 Example::new(r#"re.match("b", "abc")"#, "null"),
-                Example::new(r#"re.match("b", "abc")["matched"]"#, "false"),
                 Example::new(r#"re.match("([a-z]+)@", "ann@x")[1]"#, r#""ann""#),
                 Example::new(
                     r#"re.match("(?P<user>[a-z]+)@", "ann@x")"#,
@@ -66,7 +64,7 @@ pub(super) const MODULE: Module = Module {
             name: "search",
             params: PATTERN_TEXT,
             doc: "The first match anywhere in the text.",
-            returns: "a match like that of `re.match`",
+            returns: "None, or a match like that of `re.match`",
             body: Body::Pure(search),
             shape: Shape::Match,
             examples: &[

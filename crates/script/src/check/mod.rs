@@ -10,6 +10,7 @@ mod flow;
 mod functions;
 mod handle;
 mod literals;
+mod matches;
 mod mentions;
 mod nesting;
 mod payload;
@@ -80,6 +81,7 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
         unknown_names: reach.unknown_names.into_named(source),
         unknown_members: reach.unknown_members.into_named(source),
         recursion: recursion::recursion(script, &scopes).into_named(source),
+        untested_matches: matches::untested_matches(script, &scopes, &flows).into_named(source),
         variables: literals.variables.into_named(source),
         number_formats: literals.number_formats.into_named(source),
         ..Facts::default()

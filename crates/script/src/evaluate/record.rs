@@ -5,7 +5,7 @@ use super::builtin::{raise, script_error};
 use super::decode::{HeapBuilder, from_json};
 use super::encode::to_json;
 use allocative::Allocative;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_simple_value;
 use starlark::values::list::AllocList;
@@ -26,10 +26,11 @@ pub(super) fn shaped<'v>(
 ) -> starlark::Result<Value<'v>> {
     match (shape, value) {
         (Shape::Record, Json::Object(fields)) => Ok(heap.alloc(RecordValue::of(fields.clone()))),
-        (Shape::Match, found) => Ok(heap.alloc(RecordValue::of_match(found))),
+        (Shape::Match, Json::Object(found)) => Ok(heap.alloc(RecordValue::of_match(found))),
         (Shape::Matches, Json::Array(all)) => {
-            let all = all.iter().map(RecordValue::of_match);
-            Ok(heap.alloc(AllocList(all.map(|found| heap.alloc(found)))))
+            let all = all.iter().filter_map(Json::as_object);
+            let all = all.map(|found| heap.alloc(RecordValue::of_match(found)));
+            Ok(heap.alloc(AllocList(all)))
         }
         (_, plain) => value_of(plain, heap),
     }
@@ -54,7 +55,7 @@ pub(super) fn reshaped<'v>(
 pub(super) struct RecordValue {
     #[allocative(skip)]
     fields: Arc<Map<String, Json>>,
-    /// The whole match and its groups; empty if nothing matched. `None` in what is no match.
+    /// The whole match and its groups; `None` in what is no match.
     #[allocative(skip)]
     texts: Option<Vec<Json>>,
 }
@@ -72,14 +73,7 @@ impl RecordValue {
         }
     }
 
-    fn of_match(found: &Json) -> Self {
-        let Json::Object(fields) = found else {
-            let nothing = json!({"matched": false, "text": null, "groups": [], "named": {}});
-            return Self {
-                texts: Some(Vec::new()),
-                ..Self::of(nothing.as_object().cloned().unwrap_or_default())
-            };
-        };
+    fn of_match(fields: &Map<String, Json>) -> Self {
         let groups = fields.get("groups").and_then(Json::as_array);
         let texts = fields
             .get("text")
@@ -91,16 +85,8 @@ impl RecordValue {
         }
     }
 
-    /// Whether it is a match of nothing.
-    fn is_nothing(&self) -> bool {
-        self.texts.as_ref().is_some_and(Vec::is_empty)
-    }
-
-    /// What JSON has in its place: a dict, or None for a match of nothing.
+    /// The dict that JSON has in its place.
     pub(super) fn plain<'v>(&self, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
-        if self.is_nothing() {
-            return Ok(Value::new_none());
-        }
         value_of(&Json::Object((*self.fields).clone()), heap)
     }
 
@@ -119,15 +105,9 @@ impl RecordValue {
 
 #[starlark_value(type = "record")]
 impl<'v> StarlarkValue<'v> for RecordValue {
-    fn to_bool(&self) -> bool {
-        !self.is_nothing()
-    }
-
     fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
-        Ok(match other.downcast_ref::<Self>() {
-            Some(other) => self.fields == other.fields,
-            None => other.is_none() && self.is_nothing(),
-        })
+        let other = other.downcast_ref::<Self>();
+        Ok(other.is_some_and(|other| self.fields == other.fields))
     }
 
     fn at(&self, index: Value<'v>, heap: Heap<'v>) -> starlark::Result<Value<'v>> {
@@ -153,10 +133,6 @@ impl<'v> StarlarkValue<'v> for RecordValue {
             });
         match (at, texts) {
             (Some(text), _) => value_of(text, heap),
-            (None, Some([])) => raise(
-                "nothing matched, so there is no text to take; test the match with `if` first"
-                    .to_owned(),
-            ),
             (None, Some(texts)) => raise(format!(
                 "the match has no group {index}; it has groups up to {}",
                 texts.len().saturating_sub(1)
@@ -227,10 +203,7 @@ impl<'v> StarlarkValue<'v> for RecordValue {
 
 impl fmt::Display for RecordValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.is_nothing() {
-            true => f.write_str("None"),
-            false => write!(f, "{}", Json::Object((*self.fields).clone())),
-        }
+        write!(f, "{}", Json::Object((*self.fields).clone()))
     }
 }
 

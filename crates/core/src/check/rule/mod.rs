@@ -54,6 +54,7 @@ mod schema_keyword_unknown;
 mod script_arity;
 mod script_crashed;
 mod script_global_changed;
+mod script_match_untested;
 mod script_no_handle;
 mod script_no_run;
 mod script_number_format;
@@ -126,6 +127,7 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     script_scope::RULE,
     script_unavailable::RULE,
     script_number_format::RULE,
+    script_match_untested::RULE,
     env_unlisted::RULE,
     host_unlisted::RULE,
     hook_without_hosts::RULE,

@@ -257,6 +257,28 @@ fn variables_and_formats_are_read_from_literals() {
 }
 
 #[test]
+fn a_match_that_is_never_tested_is_found_where_matched_is_read() {
+    for (body, expected) in [
+        (
+            "m = re.match('a', 'b')\nreturn m['matched']",
+            "matched@3:12",
+        ),
+        ("return re.search('a', 'b').get('matched')", "matched@2:34"),
+        ("m = re.match('a', 'b')\nreturn m and m['matched']", ""),
+        (
+            "m = re.match('a', 'b')\nif m != None:\n  return m['matched']",
+            "",
+        ),
+        ("m = re.match('a', 'b')\nreturn m[1]", ""),
+        ("m = args['m']\nreturn m['matched']", ""),
+    ] {
+        let source = format!("def run(args):\n  {}", body.replace('\n', "\n  "));
+        let facts = of(ScriptKind::Tool, &source);
+        assert_eq!(shown(&facts.untested_matches), expected, "{body}");
+    }
+}
+
+#[test]
 fn compared_names_are_texts_compared_with_the_tool_name() {
     for (source, expected) in [
         ("return payload['name'] == 'x'", "x@2:29"),

@@ -24,7 +24,20 @@ fn arguments_are_bound_and_checked() {
         expression("text.all(*[1, 2], **{'z': 1})"),
         json!([1, 2, null, [], {"z": 1}])
     );
+    assert_eq!(
+        expression("text.all(7.0, 2.5)"),
+        json!([7, 2.5, null, [], {}]),
+        "a whole float is an integer"
+    );
     for (script, expected) in [
+        (
+            "text.all(1.5)",
+            "`first` of `text.all` must be a whole number, not 1.5",
+        ),
+        (
+            "text.all(1e300)",
+            "`first` of `text.all` must be a whole number, not 1e+300",
+        ),
         (
             "text.upper()",
             "`text.upper` needs `text`; it takes `(text)`",
