@@ -1,5 +1,6 @@
 //! Tests of the program, and of the engine with real workers, in one binary.
 
+mod authors;
 mod bad_input;
 mod blobs;
 mod book;

@@ -113,6 +113,18 @@ fn artifact_page(kind: ArtifactKind) -> String {
             "Files above a project",
             "`/etc/harness/harness.md` for a machine, `$XDG_CONFIG_HOME/harness/harness.md` (or `~/.config/harness/harness.md`) for a user. What they say holds in every project: nothing in a project opens what they close.",
         ),
+        ArtifactKind::Agent => (
+            "Agent",
+            "`.harness/agents/<name>.md`. The body is the agent's system prompt. Nothing runs agents yet.",
+        ),
+        ArtifactKind::Skill => (
+            "Skill",
+            "`.harness/skills/<name>/SKILL.md`, or `.harness/skills/<name>.md`. The body is what the skill says. No model is told of skills yet.",
+        ),
+        ArtifactKind::Context => (
+            "Context",
+            "`.harness/context/<name>.md`; the fields may be left out. The body is a text for the prompt. No prompt contains contexts yet.",
+        ),
         ArtifactKind::Client => (
             "Client map",
             "`.harness/clients/<client>.md`, for {clients}. What it does not say, the [built-in map](clients.md) says.",

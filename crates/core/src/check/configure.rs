@@ -78,7 +78,11 @@ pub fn configure(
             .filter_map(|(code, place)| unknown_code(code, place.cloned())),
     );
     let mut fixed = HashSet::new();
+    let mut said = HashSet::new();
     for mut finding in findings {
+        if !said.insert(Saying::of(&finding)) {
+            continue;
+        }
         let setting = severity(checks, &paths, &finding);
         if is_fixed(&finding) {
             if setting.is_some_and(|setting| setting != SeveritySetting::Severity(Severity::Error))
@@ -129,6 +133,25 @@ pub fn configure(
         )
     }));
     reported
+}
+
+/// What a finding says and where. Members of a bundle may all have the same to say about one line.
+#[derive(PartialEq, Eq, Hash)]
+struct Saying {
+    code: &'static str,
+    place: Option<(Arc<str>, usize)>,
+    message: String,
+}
+
+impl Saying {
+    fn of(finding: &Diagnostic) -> Self {
+        let place = finding.place.as_ref();
+        Self {
+            code: finding.code,
+            place: place.map(|place| (Arc::clone(&place.source.path), place.span.start)),
+            message: finding.message.clone(),
+        }
+    }
 }
 
 /// An error that takes an artifact out of use stays one: what does not work cannot be wished away.

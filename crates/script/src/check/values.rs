@@ -27,11 +27,51 @@ const OF_LISTS: &[&str] = &[
     "append", "clear", "extend", "index", "insert", "pop", "remove",
 ];
 
+/// The attributes of a text.
+const OF_TEXTS: &[&str] = &[
+    "capitalize",
+    "codepoints",
+    "count",
+    "elems",
+    "endswith",
+    "find",
+    "format",
+    "index",
+    "isalnum",
+    "isalpha",
+    "isdigit",
+    "islower",
+    "isspace",
+    "istitle",
+    "isupper",
+    "join",
+    "lower",
+    "lstrip",
+    "partition",
+    "removeprefix",
+    "removesuffix",
+    "replace",
+    "rfind",
+    "rindex",
+    "rpartition",
+    "rsplit",
+    "rstrip",
+    "split",
+    "splitlines",
+    "startswith",
+    "strip",
+    "title",
+    "upper",
+];
+
 /// Built-ins whose result is a dict.
 const GIVE_DICTS: &[&str] = &["exec.run", "http.get", "http.post", "http.request"];
 
 /// Built-ins whose result is a list.
 const GIVE_LISTS: &[&str] = &["fs.list", "fs.glob", "fs.find", "fs.read_lines"];
+
+/// Built-ins whose result is a text.
+const GIVE_TEXTS: &[&str] = &["fs.read", "json.encode"];
 
 /// How many names a value is followed through.
 const MAX_STEPS: usize = 8;
@@ -49,6 +89,8 @@ enum Value<'m> {
     Dict,
     /// A list that the script wrote.
     List,
+    /// A text.
+    Text,
 }
 
 impl Value<'_> {
@@ -56,6 +98,7 @@ impl Value<'_> {
         match self {
             Self::Args | Self::DictOf(_) | Self::Dict => OF_DICTS.contains(&attribute),
             Self::ListOf(_) | Self::List => OF_LISTS.contains(&attribute),
+            Self::Text => OF_TEXTS.contains(&attribute),
         }
     }
 
@@ -65,6 +108,7 @@ impl Value<'_> {
             Self::DictOf(name) | Self::ListOf(name) => name.to_owned(),
             Self::Dict => "dict".to_owned(),
             Self::List => "list".to_owned(),
+            Self::Text => "text".to_owned(),
         }
     }
 }
@@ -114,6 +158,7 @@ impl Known<'_, '_, '_> {
         match &expr.node {
             ExprP::Dict(_) | ExprP::DictComprehension(..) => Some(Value::Dict),
             ExprP::List(_) | ExprP::ListComprehension(..) => Some(Value::List),
+            ExprP::Literal(AstLiteral::String(_)) | ExprP::FString(_) => Some(Value::Text),
             ExprP::Call(callee, _) => self.result(callee),
             ExprP::Identifier(ident) => match self.scopes.origin(ident) {
                 NameOrigin::Bound(variable) => self.variable(variable, steps.checked_sub(1)?),
@@ -152,6 +197,9 @@ impl Known<'_, '_, '_> {
                 .is_some_and(|(of, name)| of == module && name == call.node)
         };
         let dict = GIVE_DICTS.iter().find(is).map(|name| Value::DictOf(name));
+        if GIVE_TEXTS.iter().any(|name| is(&name)) {
+            return Some(Value::Text);
+        }
         dict.or_else(|| GIVE_LISTS.iter().find(is).map(|name| Value::ListOf(name)))
     }
 }
@@ -279,5 +327,30 @@ pub(super) fn whole_number(expr: &AstExpr) -> Option<u64> {
             whole_number(left)?.checked_mul(whole_number(right)?)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{OF_DICTS, OF_LISTS, OF_TEXTS};
+    use crate::check::dialect::dialect;
+    use starlark::environment::{Globals, Module};
+    use starlark::eval::Evaluator;
+    use starlark::syntax::AstModule;
+
+    #[test]
+    fn the_attributes_match_the_interpreter() {
+        for (value, known) in [("{}", OF_DICTS), ("[]", OF_LISTS), ("\"\"", OF_TEXTS)] {
+            let source = format!("\" \".join(sorted(dir({value})))");
+            let tree = AstModule::parse("script", source, &dialect()).expect("it parses");
+            let names = Module::with_temp_heap(|module| {
+                let mut evaluator = Evaluator::new(&module);
+                let names = evaluator
+                    .eval_module(tree, &Globals::standard())
+                    .expect("it runs");
+                names.unpack_str().expect("a text").to_owned()
+            });
+            assert_eq!(names, known.join(" "), "{value}");
+        }
     }
 }

@@ -206,12 +206,16 @@ const CASES: &[Case] = &[
         "close the bracket that was opened before this place",
     ),
     (
+        |at| at.says("unexpected new line, expected expression"),
+        "finish the expression, or close the bracket that was opened before this place",
+    ),
+    (
         |at| at.says("unfinished string"),
         "close the quote on the same line; text of several lines stands in three quotes",
     ),
     (|at| at.says("tabs are not allowed"), "indent with spaces"),
     (
-        |at| at.says("expected new indentation block"),
+        |at| at.says(", expected new indentation block"),
         "write the body below, indented; `pass` does nothing",
     ),
     (

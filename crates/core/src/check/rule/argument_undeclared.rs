@@ -59,9 +59,12 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
             .iter()
             .any(|required| required.name == key.name);
         let consequence = match (fails, always, extra) {
-            (false, ..) => "it never comes",
-            (true, true, _) => "every call fails",
-            (true, false, _) => "a call that reads it fails",
+            (false, ..) => "no model sends it",
+            (true, true, ExtraArguments::Refused) => "every call fails",
+            (true, true, ExtraArguments::PassedOn) => {
+                "no model sends it, and a call without it fails"
+            }
+            (true, false, _) => "no model sends it, and a call that reads it fails",
         };
         let mut finding = RULE.finding(format!(
             "the script reads the argument `{}`, which `{}` does not name: {consequence}",

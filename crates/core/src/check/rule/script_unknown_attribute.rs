@@ -58,7 +58,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         };
         let message = match of {
             "args" => format!("`args` is a dict: it has no `.{attribute}`"),
-            "list" | "dict" => format!("a {of} has no `.{attribute}`"),
+            "list" | "dict" | "text" => format!("a {of} has no `.{attribute}`"),
             call => format!("`{call}` returns a {kind}: it has no `.{attribute}`"),
         };
         findings.add(
@@ -89,6 +89,22 @@ fn help_for(of: &str, attribute: &str) -> String {
         ("list", "push") => "write `items.append(value)`".to_owned(),
         ("list" | "dict", "length" | "size") => "write `len(x)`".to_owned(),
         ("list", "join") => "write `\", \".join(items)`".to_owned(),
+        ("text", "encode" | "decode" | "read") => format!("it is text already: leave out `.{attribute}()`"),
+        ("text", "trim") => "write `.strip()`".to_owned(),
+        ("text", "includes" | "contains") => "write `part in text`".to_owned(),
+        ("text", "isnumeric" | "isdecimal") => "write `.isdigit()`".to_owned(),
+        ("text", "zfill" | "rjust" | "padStart") => {
+            "write `string.pad_left(text, width, \"0\")`".to_owned()
+        }
+        ("text", "ljust" | "padEnd") => "write `string.pad_right(text, width)`".to_owned(),
+        ("text", "length" | "size") => "write `len(text)`".to_owned(),
+        ("text", "toLowerCase" | "casefold") => "write `.lower()`".to_owned(),
+        ("text", "toUpperCase") => "write `.upper()`".to_owned(),
+        ("text", "startsWith") => "write `.startswith(part)`".to_owned(),
+        ("text", "endsWith") => "write `.endswith(part)`".to_owned(),
+        ("text", _) => {
+            "texts have `split`, `strip`, `replace`, `lower`, `startswith`, `find`, `format`, `join` and others; see also the module `string`".to_owned()
+        }
         ("dict", "copy") => "write `dict(d)`".to_owned(),
         ("dict", "iteritems") => "write `d.items()`".to_owned(),
         ("dict", "has_key" | "has") => "write `\"key\" in d`".to_owned(),

@@ -64,14 +64,14 @@ fn doubtful(timeout: &TimeoutLiteral) -> Option<(&'static str, &'static str)> {
             } else {
                 value > LONG_REQUEST
             };
-            is_long.then_some(("seconds", "timeout_ms"))
+            is_long.then_some(("s", "timeout_ms"))
         }
         // By name, milliseconds are meant. By position, few of them, or whole minutes in seconds,
         // are not.
         "timeout_ms" if timeout.given == Given::Position && call == "exec.run" => {
             let is_short =
                 (1..=SHORT_COMMAND).contains(&value) || [180, 240, 300, 600, 900].contains(&value);
-            is_short.then_some(("milliseconds", "timeout_seconds"))
+            is_short.then_some(("ms", "timeout_seconds"))
         }
         _ => None,
     }

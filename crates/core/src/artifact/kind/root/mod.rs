@@ -207,11 +207,21 @@ fn report_idle(problems: &mut Problems<'_>, kind: ArtifactKind, node: &Node) {
         return;
     };
     let names = backticked(written.iter().map(|key| key.name.as_str()));
-    let verb = if others.is_empty() { "has" } else { "have" };
+    let (verb, help) = if others.is_empty() {
+        (
+            "has",
+            "nothing needs changing: it is checked, and waits for a version that uses it",
+        )
+    } else {
+        (
+            "have",
+            "nothing needs changing: they are checked, and wait for a version that uses them",
+        )
+    };
     let mut finding = not_in_effect::RULE
         .finding(format!("{names} {verb} no effect in this version"))
         .field(first.name.as_str())
-        .help("nothing needs changing: it is checked, and waits for a version that uses it");
+        .help(help);
     finding.also = others
         .iter()
         .map(|key| Place::new(problems.source, key.span))
