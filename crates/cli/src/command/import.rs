@@ -223,8 +223,8 @@ fn outcome(written: usize, findings: &[Diagnostic]) -> String {
     let files = count(written, "file");
     text += &format!("{}: {files} written, ", paint(style::GOOD, "done"));
     text += &match findings.len() {
-        0 => "and `harness validate` finds nothing in them".to_owned(),
-        left => format!("{} left in them, shown above", count(left, "finding")),
+        0 => "and `harness validate` finds nothing there".to_owned(),
+        left => format!("{} left there, shown above", count(left, "finding")),
     };
     text + "\n\ntry next:\n  harness validate\n  harness list"
 }

@@ -19,6 +19,7 @@ mod exports;
 mod faults;
 mod hook;
 mod hooks;
+mod import;
 mod install;
 mod jail;
 mod large;
