@@ -7,6 +7,7 @@ mod example;
 mod exit;
 mod fix;
 mod hook;
+mod import;
 mod install;
 mod interrupt;
 pub mod mcp;

@@ -146,7 +146,7 @@ fn guard_works(project: &Path) -> bool {
 }
 
 /// Asks the user; without a terminal the answer is no.
-fn ask(output: &mut Output) -> anyhow::Result<bool> {
+pub(super) fn ask(output: &mut Output) -> anyhow::Result<bool> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
         return Ok(false);

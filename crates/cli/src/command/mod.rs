@@ -7,6 +7,7 @@ mod doctor;
 mod exec;
 mod explain;
 mod hook;
+mod import;
 mod init;
 mod inspect;
 mod install;
@@ -34,6 +35,8 @@ pub(crate) enum CliCommand {
     Init(init::InitArgs),
     /// Create a folder with a new project in it, or a tool or hook to start from
     New(new::NewArgs),
+    /// Bring files of older dialects into this project's format
+    Import(import::ImportArgs),
     /// Check every artifact of the project
     Validate(validate::ValidateArgs),
     /// Check tools given as JSON
@@ -78,6 +81,7 @@ impl CliCommand {
         match self {
             Self::Init(command) => command.run(project, output),
             Self::New(command) => command.run(project, output),
+            Self::Import(command) => on_runtime(command.run(project, output)),
             Self::Validate(command) => on_runtime(command.run(project, output)),
             Self::Surface(command) => command.run(output),
             Self::Call(command) => on_runtime(command.run(project, output)),

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io;
 use std::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tool_harness::Engine;
 use tool_harness::diagnostic::Diagnostic;
 use tool_harness::span::Place;
@@ -34,16 +33,17 @@ impl TestArgs {
         project: &ProjectArgs,
         output: &mut Output,
     ) -> anyhow::Result<Exit> {
-        let cancel = interrupt::cancelled_by_signals();
         if !self.watch {
-            let ended = self.examples(project, &cancel, output).await?;
+            let ended = self.examples(project, output).await?;
             return ended.map_or_else(|| interrupt::stopped(output), Ok);
         }
         let folder = project.find()?;
+        // To end the watch with Ctrl-C is the usual way, and no failure.
+        let cancel = interrupt::cancelled_by_signals();
         loop {
             let before = ProjectFiles::of(&folder);
             // A project that cannot be read, or has no such example yet, is what the person edits.
-            if let Err(problem) = self.examples(project, &cancel, output).await {
+            if let Err(problem) = self.examples(project, output).await {
                 let help = problem
                     .downcast_ref::<UsageError>()
                     .and_then(|usage| usage.help.clone());
@@ -63,11 +63,11 @@ impl TestArgs {
     async fn examples(
         &self,
         project: &ProjectArgs,
-        cancel: &CancellationToken,
         output: &mut Output,
     ) -> anyhow::Result<Option<Exit>> {
         let started = Instant::now();
         let engine = project.open().await?;
+        let cancel = interrupt::cancelled_by_signals();
         let mut report = TestReport {
             json: self.json,
             lines: Vec::new(),
@@ -79,7 +79,7 @@ impl TestArgs {
                 .is_none_or(|filter| name.contains(filter))
         };
         for (tool, place, example) in engine.tool_examples().filter(|(tool, ..)| wanted(tool)) {
-            let outcome = example::run_tool(&engine, tool, example, cancel).await?;
+            let outcome = example::run_tool(&engine, tool, example, &cancel).await?;
             report.add("tool", tool.to_owned(), place, outcome, output)?;
             if cancel.is_cancelled() {
                 return Ok(None);

@@ -22,6 +22,7 @@ mod faults;
 mod features;
 mod hook;
 mod hooks;
+mod import;
 mod install;
 mod jail;
 mod large;

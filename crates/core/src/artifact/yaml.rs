@@ -22,7 +22,8 @@ pub const MAX_DEPTH: usize = 32;
 
 /// Reads the part `span` of a file. Without a tree the problems say why; with one they may still
 /// hold duplicate keys.
-pub(crate) fn parse(source: &Arc<Source>, span: Span) -> (Option<Node>, Vec<Diagnostic>) {
+#[must_use]
+pub fn parse(source: &Arc<Source>, span: Span) -> (Option<Node>, Vec<Diagnostic>) {
     let text = &source.text[span.start..span.end];
     let mut tree = Tree {
         source,

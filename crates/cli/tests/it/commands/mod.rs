@@ -1,5 +1,6 @@
 //! Every command as a person sees it: what it prints where, and its exit code.
 
+mod authoring;
 mod calls;
 mod output;
 mod projects;

@@ -87,7 +87,7 @@ fn a_chain_ends_at_a_failure() {
     let mut worker = Worker::start();
     let fine = hook(&mut worker, 1, "  return allow()");
     for (body, kind) in [
-        ("  return payload['missing']", FailureKind::Raised),
+        ("  return payload['missing']", FailureKind::Bug),
         ("  return len", FailureKind::Result),
         ("  return result()", FailureKind::Raised),
         ("  for i in range(1000000000):\n    pass", FailureKind::Wall),

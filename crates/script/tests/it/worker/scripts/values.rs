@@ -73,7 +73,7 @@ fn errors_carry_line_and_column() {
     for (source, kind, line, column, text) in [
         (
             "def run(args):\n  return 1 // 0\n",
-            FailureKind::Raised,
+            FailureKind::Bug,
             2,
             10,
             "division by zero",
@@ -87,7 +87,7 @@ fn errors_carry_line_and_column() {
         ),
         (
             "def help():\n  x = {}\n  return x['x']\ndef run(args):\n  return help()\n",
-            FailureKind::Raised,
+            FailureKind::Bug,
             3,
             10,
             "x",
@@ -130,7 +130,7 @@ fn errors_carry_line_and_column() {
         ),
         (
             "X = 1 // 0\ndef run(args):\n  return 1\n",
-            FailureKind::Raised,
+            FailureKind::Bug,
             1,
             5,
             "division by zero",
