@@ -118,15 +118,9 @@ const NOT_YET: &[Gap] = &[
     },
     Gap {
         what: "background tasks",
-        today: "a call of a tool with `async: true` is refused",
-        fields: &["tool.async"],
+        today: "a tool with `async: true` runs, and the caller waits",
+        fields: &[],
         commands: &["tasks", "worker"],
-    },
-    Gap {
-        what: "conditions and dependencies of bundles",
-        today: "calls of their tools are refused",
-        fields: &["bundle.condition", "bundle.depends_on"],
-        commands: &[],
     },
     Gap {
         what: "a durable record, state across restarts",

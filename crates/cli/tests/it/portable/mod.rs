@@ -56,7 +56,12 @@ fn outcome(row: &Row) -> String {
                     "---\nscript: |\n  def run(args):\n      return {{\"value\": {expression}}}\n---\n\nTry it.\n"
                 ),
             );
-            let value = answer(folder.path(), "call try_it --json");
+            let value = match answer(folder.path(), "call try_it --json") {
+                refused if refused.starts_with("tool.not_advertised") => {
+                    answer(folder.path(), "validate")
+                }
+                value => value,
+            };
             format!("`{expression}` → {value}")
         }
         Shape::Project(files, commands) => {
@@ -91,10 +96,10 @@ fn answer(folder: &Path, command: &str) -> String {
         };
     }
     let text = format!("{}\n{}", said.out, said.err);
-    let is_told = |line: &&str| {
-        let starts = [
-            "error[",
-            "warning[",
+    let mut told: Vec<String> = Vec::new();
+    let mut is_help_wanted = false;
+    for line in text.lines() {
+        const SAID: [&str; 7] = [
             "note[",
             "valid:",
             "not valid:",
@@ -103,9 +108,16 @@ fn answer(folder: &Path, command: &str) -> String {
             "stopped:",
             "  what",
         ];
-        starts.iter().any(|start| line.starts_with(start))
-    };
-    let told: Vec<String> = text.lines().filter(is_told).map(steady).collect();
+        let is_finding = line.starts_with("error[") || line.starts_with("warning[");
+        let help = line.trim_start().strip_prefix("= help: ");
+        if is_finding || SAID.iter().any(|start| line.starts_with(start)) {
+            told.push(steady(line));
+            is_help_wanted = is_finding;
+        } else if let (true, Some(help), Some(last)) = (is_help_wanted, help, told.last_mut()) {
+            last.push_str(&format!(" ({help})"));
+            is_help_wanted = false;
+        }
+    }
     if told.is_empty() {
         steady(text.lines().next().unwrap_or_default())
     } else {
