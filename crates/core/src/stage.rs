@@ -1,7 +1,7 @@
 //! The stages of a call, in order.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A stage of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ pub struct StageTimes([Option<Duration>; Stage::ALL.len()]);
 
 impl StageTimes {
     /// Sets the time of a stage that the call reached.
-    pub(crate) fn set(&mut self, stage: Stage, time: Duration) {
+    fn set(&mut self, stage: Stage, time: Duration) {
         self.0[stage as usize] = Some(time);
     }
 
@@ -65,5 +65,46 @@ impl StageTimes {
     pub fn iter(&self) -> impl Iterator<Item = (Stage, Duration)> {
         let times = Stage::ALL.into_iter().zip(self.0);
         times.filter_map(|(stage, time)| Some((stage, time?)))
+    }
+}
+
+/// Measures each stage of one call, for its last event. It reads the clock only if something listens.
+pub(crate) struct Stopwatch {
+    started: Option<Instant>,
+    ended: [Option<Instant>; Stage::ALL.len()],
+}
+
+impl Stopwatch {
+    /// A watch for a call that started then; without a time it measures nothing.
+    pub(crate) fn new(started: Option<Instant>) -> Self {
+        Self {
+            started,
+            ended: [None; Stage::ALL.len()],
+        }
+    }
+
+    /// Notes that a stage ended.
+    pub(crate) fn lap(&mut self, stage: Stage) {
+        if let (Some(_), Some(ended)) = (self.started, self.ended.get_mut(stage as usize)) {
+            *ended = Some(Instant::now());
+        }
+    }
+
+    /// Notes that the last stage ended when the call had taken this long.
+    pub(crate) fn done(&mut self, elapsed: Duration) {
+        self.ended[Stage::Finish as usize] = self.started.map(|started| started + elapsed);
+    }
+
+    /// How long each stage took.
+    pub(crate) fn times(&self) -> StageTimes {
+        let mut times = StageTimes::default();
+        let mut last = self.started;
+        for (stage, ended) in Stage::ALL.into_iter().zip(self.ended) {
+            if let (Some(ended), Some(begun)) = (ended, last) {
+                times.set(stage, ended - begun);
+                last = Some(ended);
+            }
+        }
+        times
     }
 }

@@ -264,10 +264,9 @@ const LAYERS: [&str; 45] = [
 ];
 
 /// The modules of `run`, lowest first. `mod` is the path itself.
-const STAGES: [&str; 22] = [
+const STAGES: [&str; 21] = [
     // What the stages use.
     "cut",
-    "stopwatch",
     "deadline",
     "outcome",
     "in_flight",

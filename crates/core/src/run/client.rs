@@ -10,11 +10,10 @@ use super::execute::executed_elsewhere;
 use super::finish::after::Hooks;
 use super::finish::{finish, refuse};
 use super::shared::Shared;
-use super::stopwatch::Stopwatch;
 use crate::call::{Arguments, Call};
 use crate::client::{self, Client, Judgement, Observation, Outcome, Part};
 use crate::refusal::{Code, Refusal};
-use crate::stage::Stage;
+use crate::stage::{Stage, Stopwatch};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -185,7 +184,7 @@ pub(crate) async fn observe(
             client::text(entry, &outcome.response),
         );
         let finished = finish(&ctx, executed).await;
-        watch.done(&finished.result);
+        watch.done(finished.result.elapsed);
         let result = *ctx.record_ended(finished.result, &watch);
         // All parts share one result, so the first one that a hook changed decides.
         if finished.hooks == Hooks::ChangedIt && observation == Observation::Nothing {

@@ -1,6 +1,6 @@
 //! The context of one call, which every stage receives.
 
-use super::deadline::{Deadline, of_call, of_tool};
+use super::deadline::Deadline;
 use super::in_flight::Hold;
 use super::shared::Shared;
 use crate::call::{Arguments, Call};
@@ -8,7 +8,7 @@ use crate::control::Control;
 use crate::event::{Listener, Sink};
 use crate::plan::Site;
 use crate::refusal::{Class, Code, Refusal};
-use crate::registry::{Catalogue, RegisteredTool};
+use crate::registry::Catalogue;
 use crate::result::{ArtifactRef, MOST_LISTED};
 use crate::store::{Metrics, Session, StoreError, Stores};
 use crate::view::View;
@@ -70,11 +70,6 @@ impl Context {
             0 => self.0.ends,
             paused => self.0.ends.later(Duration::from_nanos(paused)),
         }
-    }
-
-    /// When the body must have ended: the earliest of the tool's limit, the caller's and the run's.
-    pub(super) fn deadline(&self, tool: &RegisteredTool) -> Deadline {
-        of_tool(self.ends(), tool)
     }
 
     /// Stops the call's clock until the guard is dropped: the time a person takes does not count.
@@ -179,7 +174,7 @@ impl Context {
     }
 
     /// Adds everything that the body stored to the artifacts it listed itself.
-    pub(super) fn list_stored(&self, artifacts: &mut Vec<ArtifactRef>) {
+    pub(super) fn append_stored_artifacts(&self, artifacts: &mut Vec<ArtifactRef>) {
         let kept = self
             .0
             .kept
@@ -275,7 +270,7 @@ impl Inner {
             view: view.unwrap_or(Shared::DEFAULT_VIEW),
             is_mode_known: view.is_some(),
             started,
-            ends: of_call(started, shared.budget, call.timeout),
+            ends: Deadline::of_call(started, shared.budget, call.timeout),
             shared,
             call,
             paused: AtomicU64::new(0),

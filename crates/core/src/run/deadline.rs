@@ -24,47 +24,43 @@ enum Whose {
     Run,
 }
 
-/// The earlier of the tool's own limit and the end of its call.
-pub(super) fn of_tool(call: Deadline, tool: &RegisteredTool) -> Deadline {
-    let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
-    // Only a tool with a limit needs the clock.
-    earlier(
-        call,
-        own.and_then(|limit| {
-            Some(Deadline {
-                at: Instant::now().checked_add(limit)?,
-                limit,
-                whose: Whose::Tool,
-            })
-        }),
-    )
-}
-
-/// The earlier of the caller's limit and the run's. It bounds all work for a call.
-pub(super) fn of_call(started: Instant, budget: Duration, timeout: Option<Duration>) -> Deadline {
-    let run = Deadline {
-        at: started.checked_add(budget).unwrap_or(started + FAR),
-        limit: budget,
-        whose: Whose::Run,
-    };
-    // A limit beyond the range of the clock counts as no limit.
-    earlier(
-        run,
-        timeout.and_then(|limit| {
-            Some(Deadline {
-                at: started.checked_add(limit)?,
-                limit,
-                whose: Whose::Caller,
-            })
-        }),
-    )
-}
-
 fn earlier(one: Deadline, other: Option<Deadline>) -> Deadline {
     other.filter(|other| other.at < one.at).unwrap_or(one)
 }
 
 impl Deadline {
+    /// The earlier of the caller's limit and the run's. It bounds all work for a call.
+    pub(super) fn of_call(started: Instant, budget: Duration, timeout: Option<Duration>) -> Self {
+        let run = Self {
+            at: started.checked_add(budget).unwrap_or(started + FAR),
+            limit: budget,
+            whose: Whose::Run,
+        };
+        // A limit beyond the range of the clock counts as no limit.
+        let caller = timeout.and_then(|limit| {
+            Some(Self {
+                at: started.checked_add(limit)?,
+                limit,
+                whose: Whose::Caller,
+            })
+        });
+        earlier(run, caller)
+    }
+
+    /// The earlier of this end of a call and the tool's own limit, which counts from now.
+    pub(super) fn for_tool(self, tool: &RegisteredTool) -> Self {
+        let own = Some(Duration::from_millis(tool.tool.timeout_ms));
+        // Only a tool with a limit needs the clock.
+        let own = own.filter(|limit| !limit.is_zero()).and_then(|limit| {
+            Some(Self {
+                at: Instant::now().checked_add(limit)?,
+                limit,
+                whose: Whose::Tool,
+            })
+        });
+        earlier(self, own)
+    }
+
     /// The same limit, later by `time`. Few calls wait for a person.
     #[cold]
     pub(super) fn later(self, time: Duration) -> Self {

@@ -178,7 +178,7 @@ pub(crate) async fn explain(shared: &Arc<Shared>, call: Call) -> Explanation {
             ctx.site(),
             &tool.narrowing(),
             tool.limits,
-            ctx.deadline(tool).limit,
+            ctx.ends().for_tool(tool).limit,
         )
     };
     let hosts = |tool: &Arc<ActiveTool>| {

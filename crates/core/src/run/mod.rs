@@ -20,7 +20,6 @@ mod outcome;
 mod record;
 mod secrets;
 mod shared;
-mod stopwatch;
 
 pub use chain::HookReport;
 pub use explain::{Explanation, Hosts, StageOutcome};
@@ -40,7 +39,7 @@ use crate::isolate::caught;
 use crate::middleware::Step;
 use crate::refusal::{Code, Refusal};
 use crate::result::ToolResult;
-use crate::stage::Stage;
+use crate::stage::{Stage, Stopwatch};
 use admit::admit;
 use approve::approve;
 use authorize::{Authorized, authorize};
@@ -51,7 +50,6 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use stopwatch::Stopwatch;
 
 /// Runs one call through every stage. No other path reaches a body, and nothing else writes the
 /// events of a call.
@@ -172,7 +170,7 @@ async fn carried_out(
             let executed = execute(ctx, approved).await;
             watch.lap(Stage::Execute);
             let result = finish(ctx, executed).await.result;
-            watch.done(&result);
+            watch.done(result.elapsed);
             result
         }
         Err(refusal) => refuse(ctx, refusal),

@@ -3,7 +3,6 @@
 
 use super::context::Context;
 use super::cut::{MOST_FIELD, MOST_NAME, cut};
-use super::stopwatch::Stopwatch;
 use crate::client::ClientToolCall;
 use crate::content::ContentBlock;
 use crate::digest;
@@ -14,6 +13,7 @@ use crate::refusal::{Class, Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::result::{ArtifactRef, ToolResult, encoded_len, milliseconds};
 use crate::rule::Match;
+use crate::stage::Stopwatch;
 use crate::store::{Record, StoreError};
 use serde_json::{Map, Value, json};
 use std::cell::LazyCell;
@@ -413,12 +413,4 @@ fn outcome(result: &ToolResult) -> Value {
 /// How many secrets were redacted from a result.
 fn redacted(result: &ToolResult) -> Option<u64> {
     result.metadata.get("redacted")?.as_u64()
-}
-
-/// The entries of a `json!` object.
-pub(crate) fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(map) => map,
-        other => Map::from_iter([("value".to_owned(), other)]),
-    }
 }

@@ -330,7 +330,7 @@ const MISTAKES: &[Row] = &[
 ];
 
 const BUILTINS: &[Row] = &[
-    value("`random`", "type(random(6))"),
+    value("`random`", "type(random(1, 6))"),
     value("`os.args`", "os.args()"),
     value("`os.cwd`", "type(os.cwd())"),
     value("`validate.email`", "validate.email(\"ada@example.com\")"),

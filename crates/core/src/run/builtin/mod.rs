@@ -16,8 +16,6 @@ use crate::rule::Action;
 use crate::rule::{self, Subject};
 use crate::store::StoreScope;
 use crate::store::{KeyValue, Metrics, Stores};
-use crate::view::ActiveHook;
-use crate::worker::Crossing;
 use crate::worker::script::Script;
 use io::SandboxedIo;
 use serde_json::{Map, Value};
@@ -26,12 +24,6 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tool_harness_sandbox::file::{FileError, Jail};
-
-/// Serves hooks. Their calls raise no `builtin.*` events.
-pub(super) struct HookCrossing<'a> {
-    pub(super) ctx: &'a Context,
-    pub(super) hooks: &'a [Arc<ActiveHook>],
-}
 
 /// A built-in call that passed all checks.
 pub(super) struct BuiltinCall {
@@ -74,41 +66,6 @@ pub(super) fn admit(
         name,
         args,
     })
-}
-
-impl Crossing for HookCrossing<'_> {
-    async fn cross(&self, link: u32, index: u32, args: Vec<Value>) -> Result<Value, String> {
-        let hook = self.hook(link).ok_or("there is no such hook")?;
-        let call = admit(self.ctx, &hook.script, Scope::Hooks, index, args)?;
-        let narrowing = Narrowing::of_hook(&hook.hook.permissions);
-        let by = BuiltinCaller {
-            name: &hook.hook.name,
-            narrowing,
-            limits: Limits::default(),
-            traces: &Arc::default(),
-            alive: None,
-        };
-        run(
-            self.ctx,
-            by,
-            &call,
-            Instant::now() + Duration::from_millis(hook.hook.timeout_ms),
-        )
-        .await
-    }
-
-    async fn note(&self, link: u32, index: u32, args: Vec<Value>) {
-        let Some(hook) = self.hook(link) else { return };
-        if let Ok(call) = admit(self.ctx, &hook.script, Scope::Hooks, index, args) {
-            note(self.ctx, &hook.hook.name, &call);
-        }
-    }
-}
-
-impl HookCrossing<'_> {
-    fn hook(&self, link: u32) -> Option<&ActiveHook> {
-        self.hooks.get(usize::try_from(link).ok()?).map(Arc::as_ref)
-    }
 }
 
 /// The script for which a built-in runs.

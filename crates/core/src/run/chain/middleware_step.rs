@@ -54,7 +54,7 @@ impl<'a> Link<'a> {
         answer: Later<'_, Decision>,
         until: &mut Option<Deadline>,
     ) -> Result<Option<Decision>, Refusal> {
-        let limit = *until.get_or_insert_with(|| self.ctx.deadline(self.tool));
+        let limit = *until.get_or_insert_with(|| self.ctx.ends().for_tool(self.tool));
         in_time(self.ctx, self.tool, limit, Isolated::new(answer))
             .await
             .map_err(|refusal| refusal.detail("hook", self.name()))
@@ -135,7 +135,7 @@ impl<'a> Link<'a> {
                 Some(Decision::Defer(wait)) => {
                     deferred += 1;
                     decided(HookAction::Defer, "");
-                    let limit = *until.get_or_insert_with(|| ctx.deadline(self.tool));
+                    let limit = *until.get_or_insert_with(|| ctx.ends().for_tool(self.tool));
                     self.defer(wait.max(SHORTEST_WAIT), limit).await?;
                 }
                 None => {
@@ -203,7 +203,7 @@ impl<'a> Link<'a> {
             Some(Step::Later(answer)) => match Box::pin(in_time(
                 ctx,
                 tool,
-                ctx.deadline(tool),
+                ctx.ends().for_tool(tool),
                 Isolated::new(answer),
             ))
             .await

@@ -1,13 +1,15 @@
 //! Runs the hooks of one event in order. A hook that fails refuses the call.
 
-mod decision;
+mod alone;
+mod crossing;
 pub(super) mod middleware_step;
 pub(super) mod payload;
 
-use super::ask::{Ask, Asker, answer};
-use super::builtin::HookCrossing;
+pub use alone::HookReport;
+pub(crate) use alone::{load_artifacts, run_one};
+
+use super::ask::{Ask, Asker};
 use super::context::Context;
-use super::record::object;
 use crate::decision::HookAction;
 use crate::event::{EventKind, LogLevel};
 use crate::hook_event::{self, HookEvent};
@@ -16,8 +18,8 @@ use crate::span::{Position, Span};
 use crate::view::ActiveHook;
 use crate::worker::protocol::{Failure, PayloadUse, Verdict};
 use crate::worker::{ChainLink, MAX_LINKS, ScriptError};
-use decision::Decision;
-use payload::filled_in;
+use crossing::HookCrossing;
+use payload::object;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -338,65 +340,78 @@ fn failed(hook: &ActiveHook, event: &str, problem: &str, position: Option<Positi
     }
 }
 
-/// What one hook decided about one payload, for its examples.
+/// A hook's decision.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HookReport {
-    /// What it decided.
-    pub action: HookAction,
-    /// The reason it gave.
-    pub reason: Option<String>,
-    /// The payload it returned with `modify`.
-    pub modified: Option<Value>,
+pub(super) enum Decision {
+    Allow,
+    Block(String),
+    Modify(Value),
+    Ask(String),
+    Delegate(Value),
 }
 
-/// Runs one hook on one payload, with missing fields filled in as a call would.
-pub(crate) async fn run_one(
-    ctx: &Context,
-    hook: &Arc<ActiveHook>,
-    event: &str,
-    payload: Map<String, Value>,
-) -> HookReport {
-    let payload = filled_in(event, ctx.call(), &payload);
-    let verdicts = run(ctx, event, &payload, std::slice::from_ref(hook)).await;
-    let report = |action, reason, modified| HookReport {
-        action,
-        reason,
-        modified,
-    };
-    match verdicts.into_iter().next() {
-        None | Some(Verdict::Skipped) => report(HookAction::Skip, None, None),
-        Some(Verdict::Allowed(_)) => report(HookAction::Allow, None, None),
-        Some(Verdict::Failed(failure)) => report(HookAction::Failed, Some(failure.message), None),
-        Some(Verdict::Returned(returned, _)) => match Decision::read(&returned) {
-            Err(problem) => report(HookAction::Failed, Some(problem), None),
-            Ok(decision) => {
-                let action = decision.action();
-                match decision {
-                    Decision::Allow => report(action, None, None),
-                    Decision::Block(reason) | Decision::Ask(reason) => {
-                        report(action, Some(reason), None)
-                    }
-                    Decision::Modify(value) | Decision::Delegate(value) => {
-                        report(action, None, Some(value))
-                    }
-                }
-            }
-        },
+impl Decision {
+    /// Its name in events and reports.
+    pub(super) fn action(&self) -> HookAction {
+        match self {
+            Self::Allow => HookAction::Allow,
+            Self::Block(_) => HookAction::Block,
+            Self::Modify(_) => HookAction::Modify,
+            Self::Ask(_) => HookAction::Ask,
+            Self::Delegate(_) => HookAction::Delegate,
+        }
+    }
+
+    /// Reads `{"action": ...}`; the error says what was returned instead.
+    pub(super) fn read(returned: &Value) -> Result<Self, String> {
+        let accepted = "accepted: allow(), block(reason), modify(payload), ask(reason)";
+        let Some(map) = returned.as_object() else {
+            return Err(format!(
+                "returned {}, which is not a decision; {accepted}",
+                describe(returned)
+            ));
+        };
+        let Some(action) = map.get("action") else {
+            return Err(format!(
+                "returned a dict without `action`, which is not a decision; {accepted}"
+            ));
+        };
+        let reason = || match map.get("reason") {
+            Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
+            None | Some(Value::Null | Value::String(_)) => Ok("no reason given".to_owned()),
+            Some(other) => Err(format!(
+                "gave {} as the reason; accepted: text",
+                describe(other)
+            )),
+        };
+        let part = |key: &str| match map.get(key) {
+            Some(value @ Value::Object(_)) => Ok(value.clone()),
+            Some(other) => Err(format!(
+                "gave {} as `{key}`; accepted: a dict",
+                describe(other)
+            )),
+            None => Err(format!("gave no `{key}`")),
+        };
+        match action.as_str() {
+            Some("allow" | "continue") => Ok(Self::Allow),
+            Some("block") => reason().map(Self::Block),
+            Some("ask") => reason().map(Self::Ask),
+            Some("modify") => part("payload").map(Self::Modify),
+            Some("delegate") => part("request").map(Self::Delegate),
+            _ => Err(format!(
+                "returned the action {action}, which means nothing here; {accepted}"
+            )),
+        }
     }
 }
 
-/// Asks the `artifact.load` hooks about one artifact; the error says which hook refused it and why.
-pub(crate) async fn load_artifacts(
-    ctx: &Context,
-    payload: Map<String, Value>,
-) -> Result<(), Refusal> {
-    let fired = fire(ctx, "artifact.load", payload, &mut |_, _| {
-        Err("changed an artifact; nothing can be changed here".into())
-    })
-    .await?;
-    match fired.asks.as_slice() {
-        [] => Ok(()),
-        asks => answer(ctx, None, asks).await,
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "None".into(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::String(_) => "text".into(),
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "a dict".into(),
     }
 }
 
@@ -429,5 +444,42 @@ mod tests {
             Some(("custom.seen".to_owned(), json!({"n": 2})))
         );
         assert!(ctx.next_emitted().is_none() && !ctx.has_emitted());
+    }
+
+    #[test]
+    fn only_plain_decisions_count() {
+        for (returned, expected) in [
+            (json!({"action": "allow"}), Some(Decision::Allow)),
+            (json!({"action": "continue"}), Some(Decision::Allow)),
+            (
+                json!({"action": "block", "reason": "no"}),
+                Some(Decision::Block("no".into())),
+            ),
+            (
+                json!({"action": "block"}),
+                Some(Decision::Block("no reason given".into())),
+            ),
+            (
+                json!({"action": "ask", "reason": "sure?"}),
+                Some(Decision::Ask("sure?".into())),
+            ),
+            (
+                json!({"action": "modify", "payload": {"args": {}}}),
+                Some(Decision::Modify(json!({"args": {}}))),
+            ),
+            (json!({"action": "modify"}), None),
+            (json!({"action": "modify", "payload": 1}), None),
+            (json!({"action": "block", "reason": 1}), None),
+            (json!({"action": "deny"}), None),
+            (json!({"decision": "block"}), None),
+            (json!({"block": true}), None),
+            (json!(42), None),
+            (json!(null), None),
+            (json!(true), None),
+            (json!("allow"), None),
+            (json!([]), None),
+        ] {
+            assert_eq!(Decision::read(&returned).ok(), expected, "{returned}");
+        }
     }
 }

@@ -178,6 +178,14 @@ fn fields(returned: &Value) -> impl Iterator<Item = (&String, &Value)> {
     returned.as_object().into_iter().flatten()
 }
 
+/// The entries of a `json!` object.
+pub(in crate::run) fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => Map::from_iter([("value".to_owned(), other)]),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,7 +28,14 @@ pub(in crate::run) async fn key(
         None => Value::Null,
         Some(Key::By(names)) => by(names, arguments),
         Some(Key::Script(script)) => {
-            value_of(ctx, tool, script, arguments.clone(), ctx.deadline(tool)).await?
+            value_of(
+                ctx,
+                tool,
+                script,
+                arguments.clone(),
+                ctx.ends().for_tool(tool),
+            )
+            .await?
         }
     };
     inject(ctx, tool, arguments).await?;
@@ -195,6 +202,6 @@ fn with_stored_artifacts(ctx: &Context, outcome: &BodyResult) -> BodyResult {
         Ok(output) => output,
         Err(failure) => &mut failure.rest,
     };
-    ctx.list_stored(&mut output.artifacts);
+    ctx.append_stored_artifacts(&mut output.artifacts);
     outcome
 }

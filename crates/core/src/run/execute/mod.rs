@@ -123,7 +123,7 @@ async fn attempt(
     tool: &Arc<ActiveTool>,
     arguments: &mut Map<String, Value>,
 ) -> (BodyResult, Enforced) {
-    let deadline = ctx.deadline(tool);
+    let deadline = ctx.ends().for_tool(tool);
     let hold = ctx.hold();
     if hold.as_ref().is_some_and(|hold| hold.was_left()) {
         let message = describe(

@@ -62,7 +62,7 @@ pub(in crate::run) async fn permit(
         return Ok(Permit::default());
     }
     // One limit covers all the waits.
-    let limit = ctx.deadline(tool);
+    let limit = ctx.ends().for_tool(tool);
     let callers: Arc<[Caller]> = std::iter::once(ctx.caller())
         .chain(ctx.call().inside.iter().copied())
         .collect();

@@ -67,7 +67,7 @@ async fn pause(
     error: &Refusal,
 ) -> RetryWait {
     let wait = jittered(retry.backoff(made));
-    let end = ctx.deadline(tool).at;
+    let end = ctx.ends().for_tool(tool).at;
     if tokio::time::Instant::now() + wait >= end {
         return RetryWait::TooLong;
     }

@@ -7,14 +7,13 @@ use crate::registry::RegisteredTool;
 use crate::result::Enforced;
 use crate::run::ask::answer;
 use crate::run::builtin::{BuiltinCall, BuiltinCaller, admit, note, run};
-use crate::run::chain::payload::merge;
+use crate::run::chain::payload::{merge, object};
 use crate::run::chain::{Changed, fire, fire_emitted};
 use crate::run::context::Context;
 use crate::run::deadline::Deadline;
 use crate::run::outcome::{
     BodyResult, Failure, SideOutcomes, describe, explicit_error, explicit_result, help, judged,
 };
-use crate::run::record::object;
 use crate::worker::protocol::Outcome;
 use crate::worker::script::Script;
 use crate::worker::{Crossing, DEFAULT_MEMORY_MB, ScriptError, ToolLimits};
