@@ -75,7 +75,7 @@ async fn a_call_names_the_hook_that_stopped_its_builtin() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_post_hook_rewords_the_whole_error_and_a_failing_one_is_reported() {
+async fn a_post_hook_rewords_the_whole_error_and_a_failing_one_withholds_it() {
     let failing = tool("def run(args):\n    fail(\"token SECRETDATA\")");
     let reword = hook(
         "tool.post",
@@ -99,20 +99,13 @@ async fn a_post_hook_rewords_the_whole_error_and_a_failing_one_is_reported() {
         (".harness/tools/t.md", &failing),
         (".harness/hooks/wrong.md", &wrong),
     ]);
+    let result = project.engine().await.call(call("t", json!({}))).await;
+    assert_eq!(code(&result), "tool.hook.failed");
     assert!(
-        project
-            .engine()
-            .await
-            .call(call("t", json!({})))
-            .await
-            .is_error
+        !result.to_json().to_string().contains("SECRETDATA"),
+        "{}",
+        result.to_json()
     );
-    let warned = project
-        .events
-        .all()
-        .into_iter()
-        .any(|event| event.name() == "log" && event.fields()["level"] == "warn");
-    assert!(warned, "a hook that was skipped deserves a warning");
 }
 
 #[tokio::test(flavor = "multi_thread")]
