@@ -71,6 +71,9 @@ impl OldPage {
                 {
                     kept.pop();
                 }
+                while kept.last().is_some_and(|line| line.trim().is_empty()) {
+                    kept.pop();
+                }
                 continue;
             }
             kept.push(line);
