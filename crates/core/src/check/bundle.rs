@@ -1,6 +1,6 @@
 //! Decides which bundles count: by their conditions, and by the bundles they depend on.
 
-use super::rule::{bundle_condition_failed, bundle_dependency};
+use super::rule::{bundle_condition_failed, bundle_dependency, bundle_off};
 use crate::artifact::{Answer, Artifacts, Bundle, BundleState, Form};
 use crate::facts::{Facts, FactsBySource, ScriptKind, Unread};
 use crate::span::Position;
@@ -46,6 +46,12 @@ pub(super) fn settle(artifacts: &mut Artifacts, facts: &FactsBySource) {
         bundle.state = by_condition(bundle, facts);
     }
     by_dependencies(&mut artifacts.bundles);
+    for bundle in &artifacts.bundles {
+        if let (BundleState::Off, Some(condition)) = (&bundle.state, &bundle.condition) {
+            let found = bundle_off::found(bundle, condition.place.clone());
+            artifacts.problems.push(found);
+        }
+    }
     let off = |bundle: &&Bundle| matches!(bundle.state, BundleState::Off);
     let off: HashSet<Arc<str>> = artifacts
         .bundles

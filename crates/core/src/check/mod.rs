@@ -37,7 +37,8 @@ pub enum Phase {
     Reading,
     /// When it checks the artifacts.
     Judging,
-    /// When hooks on `artifact.load` see the artifacts.
+    /// When it evaluates the conditions of bundles, and when hooks on `artifact.load` see the
+    /// artifacts.
     Loading,
     /// When `harness tools` writes the tools in a provider's format.
     Exporting,

@@ -327,3 +327,55 @@ fn a_project_cannot_grant_itself_environment_variables() {
         "{inspected}"
     );
 }
+
+#[test]
+fn list_says_which_bundles_are_on_and_why_others_are_not() {
+    let bundle = |fields: &str, tool: &str| {
+        format!(
+            "---\n{fields}tools:\n  - name: {tool}\n    description: Reads.\n    script: |\n      def run(args):\n          return 1\n---\nA bundle.\n"
+        )
+    };
+    let project = Project::new(&[
+        (
+            ".harness/builtins/a.md",
+            &bundle("version: 1.2\n", "read_a"),
+        ),
+        (
+            ".harness/plugins/b.md",
+            &bundle("condition: env(\"B\")\n", "read_b"),
+        ),
+        (
+            ".harness/plugins/c.md",
+            &bundle("depends_on: [b]\n", "read_c"),
+        ),
+    ]);
+    let listed = harness(project.path(), &["list", "bundles"]).ends(0).out;
+    let row = |name: &str| {
+        let mut lines = listed.lines();
+        lines
+            .find(|line| line.starts_with(name))
+            .unwrap_or_default()
+    };
+    assert!(
+        row("a ").contains("builtin") && row("a ").contains("1.2"),
+        "{listed}"
+    );
+    assert!(
+        row("b ").contains("off: its condition is false"),
+        "{listed}"
+    );
+    assert!(
+        row("c ").contains("hooks only") && row("c ").contains("`b` is off"),
+        "{listed}"
+    );
+    let document = harness(project.path(), &["list", "--json"])
+        .ends(0)
+        .document();
+    let states: Vec<_> = document["bundles"]
+        .as_array()
+        .expect("bundles")
+        .iter()
+        .map(|bundle| bundle["state"].clone())
+        .collect();
+    assert_eq!(states, ["on", "off", "hooks only"]);
+}

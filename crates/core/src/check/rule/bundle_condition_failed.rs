@@ -28,7 +28,6 @@ Reviews.
     good: &[(
         ".harness/plugins/reviews.md",
         r#"---
-condition: env("REVIEWS") != "off"
 tools:
   - name: count_reviews
     description: Counts the reviews.

@@ -1,11 +1,10 @@
 //! `BUNDLE_OFF`.
 
-use super::Check;
-use crate::artifact::BundleState;
-use crate::check::subject::{Findings, Project};
-use crate::diagnostic::{Rule, Severity};
+use crate::artifact::Bundle;
+use crate::diagnostic::{Diagnostic, Rule, Severity};
+use crate::span::Place;
 
-pub(super) const RULE: Rule<Check> = Rule {
+pub(in crate::check) const RULE: Rule = Rule {
     code: "BUNDLE_OFF",
     severity: Severity::Note,
     why: "Nothing of a bundle whose condition is false counts: its tools are not offered and its \
@@ -39,23 +38,17 @@ tools:
 Reviews.
 "#,
     )],
-    check: Check::Report(check),
+    check: (),
 };
 
-fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
-    for bundle in project.bundles {
-        let (BundleState::Off, Some(condition)) = (&bundle.state, &bundle.condition) else {
-            continue;
-        };
-        findings.add(
-            RULE.finding(format!(
-                "`condition` is false here, so none of this bundle counts: tools {}, hooks {}",
-                bundle.tools.len(),
-                bundle.hooks
-            ))
-            .at(condition.place.clone())
-            .field("condition")
-            .help("it is evaluated when the project is loaded: `ctx` is empty, and `env` reads what `sandbox.env` lists"),
-        );
-    }
+/// The finding about a bundle whose condition is false.
+pub(in crate::check) fn found(bundle: &Bundle, place: Place) -> Diagnostic {
+    RULE.finding(format!(
+        "`condition` is false here, so none of this bundle counts: tools {}, hooks {}",
+        bundle.tools.len(),
+        bundle.hooks
+    ))
+    .at(place)
+    .field("condition")
+    .help("it is evaluated when the project is loaded: `ctx` is empty, and `env` reads what `sandbox.env` lists")
 }

@@ -10,7 +10,7 @@ mod body_empty;
 mod builtin_closed;
 pub(super) mod bundle_condition_failed;
 pub(super) mod bundle_dependency;
-mod bundle_off;
+pub(super) mod bundle_off;
 mod ceiling_admits_processes;
 pub(super) mod checks_ineffective;
 mod effects_contradict;
@@ -152,12 +152,11 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     tool_async_waits::RULE,
     bundle_condition_failed::RULE,
     bundle_dependency::RULE,
-    bundle_off::RULE,
     agent_unknown_reference::RULE,
 ];
 
-/// The rule of hooks on `artifact.load`, which judge a project while it is loaded.
-pub(super) const LOADING: &[Rule] = &[artifact_blocked::RULE];
+/// The rules of what runs while a project is loaded: hooks on `artifact.load`, and conditions.
+pub(super) const LOADING: &[Rule] = &[artifact_blocked::RULE, bundle_off::RULE];
 
 /// The rules of `harness tools`, which writes the tools in a provider's format.
 pub(super) const EXPORTING: &[Rule] = &[

@@ -155,13 +155,13 @@ fn effects_are_declared_or_inferred() {
             "risk: destructive\n",
             "fs.write(\"a\", \"b\")",
             "read, write, destructive",
-            &[],
+            &["TOOL_ASKS_NOBODY"],
         ),
         (
             "safety: {spend: true}\n",
             "fs.read(\"a\")",
             "read, spend",
-            &[],
+            &["TOOL_ASKS_NOBODY"],
         ),
         (
             "risk: read\nsafety: {spend: true}\n",
