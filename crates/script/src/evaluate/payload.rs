@@ -57,7 +57,7 @@ impl<'w> Payload<'w> {
 }
 
 /// The parts as one dict, with each part under all its spellings.
-fn whole<'k, B>(is_spelled: bool, mut entries: Vec<(&'k str, B::Out)>, build: &mut B) -> B::Out
+fn whole<B>(is_spelled: bool, mut entries: Vec<(&str, B::Out)>, build: &mut B) -> B::Out
 where
     B: Build,
     B::Out: Copy,

@@ -205,28 +205,37 @@ fn a_relative_folder_in_a_message_is_named_in_the_error() {
 }
 
 #[test]
-fn a_failing_post_hook_is_reported_as_a_warning() {
-    let project = Project::new(&[
-        ("harness.md", "---\nformat: 1\n---\n"),
-        (
-            ".harness/hooks/a.md",
-            &hook_file(
-                "tool.post",
-                "def handle(event, payload):\n    return payload[\"args\"][\"nothing\"]",
-            ),
-        ),
-    ]);
-    let message = json!({
-        "cwd": project.path(), "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
-        "tool_response": {"stdout": "x", "stderr": ""},
-    });
-    let ran = hook(project.path(), "claude-code", &message.to_string()).ends(0);
-    assert_eq!(ran.out, "");
+fn a_failing_post_hook_withholds_the_result_unless_it_says_otherwise() {
+    let failing = hook_file(
+        "tool.post",
+        "def handle(event, payload):\n    return payload[\"args\"][\"nothing\"]",
+    );
+    let open = failing.replace("event: tool.post\n", "event: tool.post\non_error: allow\n");
+    let ran = |file: &str| {
+        let project = Project::new(&[
+            ("harness.md", "---\nformat: 1\n---\n"),
+            (".harness/hooks/a.md", file),
+        ]);
+        let message = json!({
+            "cwd": project.path(), "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"},
+            "tool_response": {"stdout": "a secret", "stderr": ""},
+        });
+        hook(project.path(), "claude-code", &message.to_string()).ends(0)
+    };
+    let closed = ran(&failing);
     assert!(
-        ran.err
+        closed.out.contains("hook `a` gave no decision") && !closed.out.contains("a secret"),
+        "{}",
+        closed.out
+    );
+    let opened = ran(&open);
+    assert_eq!(opened.out, "");
+    assert!(
+        opened
+            .err
             .starts_with("warning: hook `a` failed on `tool.post`"),
         "{}",
-        ran.err
+        opened.err
     );
 }
 

@@ -48,12 +48,7 @@ async fn a_payload_changed_in_place_changes_nothing_until_it_is_returned() {
             .await;
         assert_eq!(result.value, Some(expected.clone()), "{last}");
         let logged = warnings(&project);
-        assert!(
-            logged
-                .iter()
-                .any(|message| *message == expected.to_string()),
-            "{last}: {logged:?}"
-        );
+        assert!(logged.contains(&expected.to_string()), "{last}: {logged:?}");
         assert_eq!(
             logged.iter().any(|message| message.contains("`change`")
                 && message.contains("return `modify(payload)`")),
