@@ -10,6 +10,7 @@ pub(crate) mod locate;
 pub mod node;
 mod offsets;
 pub(crate) mod problem;
+mod prompt_text;
 mod read;
 pub(crate) mod rule;
 mod scalar;

@@ -6,13 +6,10 @@ use super::file_kind::{FileKind, StrayFile, is_readme, stem};
 use super::frontmatter::{SplitError, body_text, split};
 use super::hook::Hook;
 use super::kind::Naming;
-use super::kind::agent::read_agent;
 use super::kind::bundle::read_bundle;
 use super::kind::client::read_client;
-use super::kind::context::read_context;
 use super::kind::hook::read_hook;
 use super::kind::root::read_root;
-use super::kind::skill::check_skill;
 use super::kind::tool::read_tool;
 use super::node::Node;
 use super::problem::{Problems, Subject};
@@ -23,7 +20,7 @@ use crate::artifact::rule::{
     inline_name_empty,
 };
 use crate::artifact::rule::{
-    file_passed_over, file_set_aside, key_duplicate, mode_unread, not_in_effect, root_twice,
+    file_passed_over, file_set_aside, key_duplicate, mode_unread, root_twice,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::span::{Place, Source, Span};
@@ -84,10 +81,10 @@ pub(super) fn size_finding(bytes: u64) -> Diagnostic {
 
 /// Reads one file after the other.
 pub(super) struct Reader {
-    artifacts: Artifacts,
+    pub(super) artifacts: Artifacts,
     roots_clash: bool,
     /// Agents, skills and contexts, which have no effect yet.
-    idle: Vec<(FileKind, Place)>,
+    pub(super) idle: Vec<(FileKind, Place)>,
 }
 
 impl Reader {
@@ -210,99 +207,6 @@ impl Reader {
             }
             FileKind::Client => self.add_client(source, &node, problems),
             FileKind::Mode | FileKind::Agent | FileKind::Skill | FileKind::Context => {}
-        }
-    }
-
-    /// Reads an agent, a skill or a context: a text for a model, with a few fields.
-    fn add_words(&mut self, kind: FileKind, source: &Arc<Source>) {
-        self.add_prose(source);
-        let halves = match split(&source.text) {
-            Ok(halves) => halves,
-            Err(SplitError::Missing) if kind == FileKind::Context || is_readme(&source.path) => {
-                return self.note_idle(kind, source);
-            }
-            Err(unsplit) => {
-                let mut finding = unsplit_finding(source, unsplit);
-                if kind != FileKind::Agent {
-                    finding.severity = Severity::Warning;
-                }
-                self.note_idle(kind, source);
-                return self.keep(vec![finding]);
-            }
-        };
-        self.note_idle(kind, source);
-        let (node, found) = yaml::parse(source, halves.yaml);
-        let Some(node) = node else {
-            return self.keep(found);
-        };
-        let name = stem(&source.path);
-        match kind {
-            FileKind::Agent => {
-                let (agent, found) = read_agent(source, name, &node, found);
-                self.artifacts.agents.push(agent);
-                self.keep(found);
-            }
-            FileKind::Skill => {
-                let mut problems = Problems::new(source, Subject::Skill, found);
-                check_skill(&mut problems, name, &node, first_line(source));
-                self.keep(problems.found);
-            }
-            _ => {
-                let mut problems = Problems::new(source, Subject::Context, found);
-                let when = read_context(&mut problems, &node);
-                self.artifacts.conditions.extend(when);
-                self.keep(problems.found);
-            }
-        }
-    }
-
-    fn note_idle(&mut self, kind: FileKind, source: &Arc<Source>) {
-        if !is_readme(&source.path) {
-            self.idle
-                .push((kind, Place::new(source, first_line(source))));
-        }
-    }
-
-    /// What was read. Says once for each kind that nothing uses it yet.
-    pub(super) fn finish(mut self) -> Artifacts {
-        for (kind, what) in [
-            (
-                FileKind::Agent,
-                "agents are read and checked, but nothing runs them in this version",
-            ),
-            (
-                FileKind::Skill,
-                "skills are read and checked, but no model is told of them in this version",
-            ),
-            (
-                FileKind::Context,
-                "contexts are read and checked, but no prompt contains them in this version",
-            ),
-        ] {
-            let mut places = self
-                .idle
-                .iter()
-                .filter(|(other, _)| *other == kind)
-                .map(|(_, place)| place.clone());
-            if let Some(first) = places.next() {
-                let mut finding = not_in_effect::RULE
-                    .finding(what)
-                    .at(first)
-                    .help("nothing needs changing: they wait for a version that uses them");
-                finding.also = places.collect();
-                self.artifacts.problems.push(finding);
-            }
-        }
-        self.artifacts
-    }
-
-    /// Keeps a text that may reach a model: the part after the frontmatter, or all of a file
-    /// without any.
-    fn add_prose(&mut self, source: &Arc<Source>) {
-        let body = split(&source.text)
-            .map_or_else(|_| Span::new(0, source.text.len()), |halves| halves.body);
-        if !source.text[body.start..body.end].trim().is_empty() {
-            self.artifacts.root.prose.push(Place::new(source, body));
         }
     }
 
@@ -562,7 +466,7 @@ impl Reader {
     }
 
     /// Adds the problems of one file or entry in the order of their places.
-    fn keep(&mut self, mut problems: Vec<Diagnostic>) {
+    pub(super) fn keep(&mut self, mut problems: Vec<Diagnostic>) {
         problems.sort_by_key(|problem| problem.place.as_ref().map(|place| place.span.start));
         self.artifacts.problems.append(&mut problems);
     }
@@ -608,7 +512,7 @@ pub(super) fn unsplit_finding(source: &Arc<Source>, unsplit: SplitError) -> Diag
     }
 }
 
-fn first_line(source: &Source) -> Span {
+pub(super) fn first_line(source: &Source) -> Span {
     let text = source.text.strip_prefix('\u{feff}').unwrap_or(&source.text);
     let start = source.text.len() - text.len();
     let line = text.lines().next().unwrap_or_default();

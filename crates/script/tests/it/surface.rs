@@ -164,10 +164,10 @@ fn a_deferred_tool_is_reported_once_and_correctly() {
         ),
         ["PROMPT_TOOL_NOT_IN_POLICY"]
     );
-    // `tool_search` has no effect yet, because nothing reads it.
+    // `tool_search` has no effect yet.
     assert_eq!(
         files("tool_search: true\n", "You help."),
-        ["DEFERRED_UNREACHABLE"]
+        ["NOT_IN_EFFECT", "DEFERRED_UNREACHABLE"]
     );
     assert_eq!(
         files("", "Call list_letters() first."),
@@ -282,7 +282,11 @@ fn an_argument_that_every_run_reads_must_be_required() {
             "args[\"path\"] if \"path\" in args else 1",
             &[],
         ),
-        ("{ type: string }", "args[\"other\"]", &[]),
+        (
+            "{ type: string }",
+            "args[\"other\"]",
+            &["ARGUMENT_UNDECLARED"],
+        ),
     ] {
         expect(
             &[(

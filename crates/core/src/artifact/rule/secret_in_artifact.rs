@@ -13,11 +13,11 @@ pub(crate) const RULE: Rule = Rule {
           repository knows a key that one of them contains.",
     bad: &[(
         ".harness/tools/fetch_issue.md",
-        "---\ntimeout_ms: 10000\nscript: |\n  KEY = \"ghp_16C7e42F292c6912E7710c838347Ae178B4a\"\n\n  def run(args):\n      return http.get(args[\"url\"], headers = {\"Authorization\": KEY})\n---\nFetches an issue.\n",
+        "---\nparameters:\n  url: {required: true, type: string, description: The issue}\ntimeout_ms: 10000\nscript: |\n  KEY = \"ghp_16C7e42F292c6912E7710c838347Ae178B4a\"\n\n  def run(args):\n      return http.get(args[\"url\"], headers = {\"Authorization\": KEY})\n---\nFetches an issue.\n",
     )],
     good: &[(
         ".harness/tools/fetch_issue.md",
-        "---\ntimeout_ms: 10000\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches an issue.\n",
+        "---\nparameters:\n  url: {required: true, type: string, description: The issue}\ntimeout_ms: 10000\nscript: |\n  def run(args):\n      return http.get(args[\"url\"])\n---\nFetches an issue.\n",
     )],
     check: (),
 };

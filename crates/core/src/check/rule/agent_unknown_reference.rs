@@ -15,14 +15,28 @@ pub(super) const RULE: Rule<Check> = Rule {
           the agent works.",
     bad: &[
         READ_NOTE,
+        AGENTS_WAIT,
         (
             ".harness/agents/reader.md",
             "---\ndescription: Reads notes.\ntools: [raed_note]\n---\nRead what you are asked for.\n",
         ),
     ],
-    good: &[READ_NOTE],
+    good: &[
+        READ_NOTE,
+        AGENTS_WAIT,
+        (
+            ".harness/agents/reader.md",
+            "---\ndescription: Reads notes.\ntools: [read_note]\n---\nRead what you are asked for.\n",
+        ),
+    ],
     check: Check::Report(check),
 };
+
+/// Nothing runs agents yet, which is another finding.
+const AGENTS_WAIT: (&str, &str) = (
+    "harness.md",
+    "---\nchecks: {severity: {NOT_IN_EFFECT: off}}\n---\n",
+);
 
 fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
     for agent in project.agents {

@@ -263,11 +263,57 @@ pub(super) const MCP_SERVERS_FIELD: Field = Field::new(
 
 pub(super) const TOOL_SEARCH_FIELD: Field = Field::new(
     "tool_search",
-    Shape::Either(&[Shape::Bool, Shape::Map(&Shape::Any)]),
+    Shape::Either(&[Shape::Bool, Shape::Text, Shape::Record(TOOL_SEARCH)]),
     "off",
     "How deferred tools are found.",
 )
 .idle();
+
+const TOOL_SEARCH: &[Field] = &[
+    Field::new(
+        "enabled",
+        Shape::Bool,
+        "true",
+        "Whether tools are searched.",
+    ),
+    Field::new("mode", Shape::Text, "the harness's", "How they are found."),
+    Field::new(
+        "strategy",
+        Shape::Text,
+        "the harness's",
+        "Another spelling of `mode`.",
+    ),
+    Field::new(
+        "variant",
+        Shape::Text,
+        "the harness's",
+        "Another spelling of `mode`.",
+    ),
+    Field::new(
+        "always_loaded",
+        TEXTS,
+        "none",
+        "Tools that are always listed.",
+    ),
+    Field::new(
+        "budget_tokens",
+        Shape::Integer(1),
+        "no cap",
+        "Tokens that the listed tools may take.",
+    ),
+    Field::new(
+        "name",
+        Shape::Text,
+        "the harness's",
+        "The name of the tool that searches.",
+    ),
+    Field::new(
+        "include_stub_listing",
+        Shape::Bool,
+        "false",
+        "Whether the names of tools that are not listed are.",
+    ),
+];
 
 pub(super) const STORE_FIELD: Field = Field::new(
     "store",
