@@ -81,7 +81,7 @@ fn warnings_fail_the_check_only_when_denied() {
     )
     .ends(0);
     assert!(
-        page.out.contains("## Wrong") && page.out.contains("## Right"),
+        page.out.contains("\nwrong ") && page.out.contains("\nright "),
         "{}",
         page.out
     );

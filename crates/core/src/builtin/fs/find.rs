@@ -49,7 +49,7 @@ pub(super) fn find(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String>
     let wanted = if is_regex {
         Wanted::pattern(pattern)?
     } else {
-        Wanted::Text(Finder::new(pattern).into_owned())
+        Wanted::Text(Box::new(Finder::new(pattern).into_owned()))
     };
     let max = args.count(3, "max_results", MAX_RESULTS)?;
     let search = Search {
@@ -211,7 +211,7 @@ impl Visitor for Search<'_> {
 /// The text or pattern to find.
 #[derive(Clone)]
 enum Wanted {
-    Text(Finder<'static>),
+    Text(Box<Finder<'static>>),
     Pattern {
         /// Judges one line.
         line: Regex,
@@ -304,7 +304,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn text(text: &str) -> Wanted {
-        Wanted::Text(Finder::new(text).into_owned())
+        Wanted::Text(Box::new(Finder::new(text).into_owned()))
     }
 
     fn numbers(wanted: &Wanted, bytes: &str, most: usize) -> Vec<usize> {
