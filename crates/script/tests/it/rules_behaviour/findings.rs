@@ -167,7 +167,7 @@ fn effects_are_declared_or_inferred() {
             "risk: read\nsafety: {spend: true}\n",
             "fs.read(\"a\")",
             "read, spend",
-            &[],
+            &["TOOL_ASKS_NOBODY"],
         ),
         ("safety: {read_only: true}\n", "fs.read(\"a\")", "read", &[]),
         (
