@@ -35,26 +35,31 @@ use std::sync::Arc;
 /// A call whose body ran or could not run.
 pub(super) struct Executed {
     pub(super) tool: Arc<ActiveTool>,
-    /// For the hooks that see the result; empty if there are none.
-    pub(super) arguments: Map<String, Value>,
-    pub(super) raw: String,
+    /// For the hooks that see the result; absent if there are none, as for most calls.
+    pub(super) sent: Option<Box<Sent>>,
     pub(super) outcome: BodyResult,
     pub(super) enforced: Enforced,
     _made_here: (),
 }
 
+/// The arguments of a call, before values were injected.
+#[derive(Default)]
+pub(super) struct Sent {
+    pub(super) arguments: Map<String, Value>,
+    /// As text, before anything changed them.
+    pub(super) raw: String,
+}
+
 pub(super) async fn execute(ctx: &Context, approved: Approved) -> Executed {
     let (tool, arguments, raw) = approved.into_parts();
-    let seen_later = if ctx.view().is_hooked {
-        arguments.clone()
-    } else {
-        Map::new()
-    };
+    let sent = ctx.view().is_hooked.then(|| {
+        let arguments = arguments.clone();
+        Box::new(Sent { arguments, raw })
+    });
     let (outcome, enforced) = carried_out(ctx, &tool, arguments).await;
     Executed {
         tool,
-        arguments: seen_later,
-        raw,
+        sent,
         outcome,
         enforced,
         _made_here: (),
@@ -213,8 +218,7 @@ pub(super) fn executed_elsewhere(
     };
     Executed {
         tool,
-        arguments,
-        raw,
+        sent: Some(Box::new(Sent { arguments, raw })),
         outcome,
         enforced: Enforced::Nothing,
         _made_here: (),

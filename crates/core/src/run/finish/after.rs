@@ -9,7 +9,7 @@ use crate::run::chain::middleware_step::Link;
 use crate::run::chain::payload::{merge, tool_pre};
 use crate::run::chain::{Changed, fire_emitted, fire_these};
 use crate::run::context::Context;
-use crate::run::execute::{Executed, fits_output};
+use crate::run::execute::{Executed, Sent, fits_output};
 use crate::run::outcome::Failure;
 use crate::tool::ToolOutput as Success;
 use crate::view::ActiveHook;
@@ -41,8 +41,7 @@ pub(in crate::run) enum Hooks {
 pub(in crate::run) async fn after(ctx: &Context, executed: Executed) -> Amended {
     let Executed {
         tool,
-        arguments,
-        raw,
+        mut sent,
         outcome,
         enforced,
         ..
@@ -80,8 +79,7 @@ pub(in crate::run) async fn after(ctx: &Context, executed: Executed) -> Amended 
             Segment::Hooks(fired) => {
                 let before = Before {
                     tool: &tool,
-                    arguments: &arguments,
-                    raw: &raw,
+                    sent: sent.get_or_insert_default(),
                     content: &content,
                 };
                 Box::pin(shown_to(ctx, fired, &before, &mut success, &mut error)).await
@@ -114,8 +112,7 @@ pub(in crate::run) async fn after(ctx: &Context, executed: Executed) -> Amended 
 /// What hooks see of a call besides its result.
 struct Before<'a> {
     tool: &'a RegisteredTool,
-    arguments: &'a Map<String, Value>,
-    raw: &'a str,
+    sent: &'a Sent,
     content: &'a [ContentBlock],
 }
 
@@ -127,7 +124,8 @@ async fn shown_to(
     success: &mut Success,
     error: &mut Option<Refusal>,
 ) -> bool {
-    let mut payload = tool_pre(ctx.call(), before.tool, before.arguments, before.raw);
+    let Sent { arguments, raw } = before.sent;
+    let mut payload = tool_pre(ctx.call(), before.tool, arguments, raw);
     payload.insert("content".into(), joined(before.content).into());
     payload.insert("result".into(), success.value.clone().unwrap_or_default());
     payload.insert("is_error".into(), json!(error.is_some()));
