@@ -330,7 +330,6 @@ mod tests {
     fn a_bug_is_the_authors_and_a_tools_own_code_is_shown() {
         let place = Place::new(&Source::new("x.md", "---\nx: 1\n"), Span::new(4, 5));
         let bug = Refusal::new(Code::Failed, "`x` failed: key not found")
-            .class(tool_harness::Class::Fatal)
             .detail("fault", "script")
             .at(place);
         let own =
@@ -341,7 +340,7 @@ mod tests {
             refusal(&own, &typed("x"))
         );
         insta::assert_snapshot!(anstream::adapter::strip_str(&both).to_string(), @r"
-        failed: tool.failed (fatal)
+        failed: tool.failed (repairable)
           what  `x` failed: key not found
           where x.md:2:1
           next  harness validate

@@ -164,7 +164,7 @@ fn a_bug_in_a_script_is_the_authors_and_a_refusal_of_the_tool_is_not() {
         let expected =
             format!("who   the author of the tool: fix the script at .harness/tools/{name}.md:");
         assert!(ran.err.contains(&expected), "{}", ran.err);
-        assert!(ran.err.contains("tool.failed (fatal)"), "{}", ran.err);
+        assert!(ran.err.contains("tool.failed (repairable)"), "{}", ran.err);
     }
     for words in [
         ["call", "read_note", "path=none"].as_slice(),

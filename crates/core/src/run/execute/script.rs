@@ -2,7 +2,7 @@
 
 use crate::builtin::{self, Scope};
 use crate::effect::Effects;
-use crate::refusal::{Class, Code, Refusal};
+use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::result::Enforced;
 use crate::run::ask::answer;
@@ -127,8 +127,8 @@ async fn run_traced(
                 .and_then(|position| Some(tool.tool.script.as_ref()?.place_of(position)));
             let place = place.unwrap_or_else(|| tool.tool.place(tool.tool.name_span));
             if error.is_bug {
+                // Still repairable: other arguments may not reach the faulty line.
                 refusal = refusal
-                    .class(Class::Fatal)
                     .help(format!(
                         "the author of the tool must fix its script at {place}"
                     ))
