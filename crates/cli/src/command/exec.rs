@@ -219,7 +219,7 @@ fn input() -> mpsc::Receiver<Vec<u8>> {
 }
 
 /// Writes the output of the command as it comes, on a separate thread: the program can end
-/// although the reader does not read.
+/// although the reader does not read. If the reader closes it, the command is cancelled.
 fn forward_output(
     chunks: mpsc::Receiver<(Stream, Vec<u8>)>,
     redactor: &Redactor,
@@ -228,16 +228,22 @@ fn forward_output(
     let (done, written) = oneshot::channel();
     let cancel = cancel.clone();
     let clean = (redactor.stream(), redactor.stream());
-    std::thread::spawn(move || done.send(write_out(chunks, clean, &cancel)));
+    std::thread::spawn(move || {
+        let end = write_out(chunks, clean);
+        let is_lost = !matches!(end, Ok(Forwarding::All));
+        // The reason first: it decides the exit code, and cancelling ends the wait for it.
+        let _ = done.send(end);
+        if is_lost {
+            cancel.cancel();
+        }
+    });
     written
 }
 
-/// Writes each stream without its secrets, because a model may read it. If the reader closes it,
-/// the command is cancelled.
+/// Writes each stream without its secrets, because a model may read it.
 fn write_out(
     mut chunks: mpsc::Receiver<(Stream, Vec<u8>)>,
     (mut out, mut err): (redact::Stream, redact::Stream),
-    cancel: &CancellationToken,
 ) -> io::Result<Forwarding> {
     let mut ready = Vec::new();
     while let Some((stream, chunk)) = chunks.blocking_recv() {
@@ -247,7 +253,6 @@ fn write_out(
             Stream::Err => err.push(&chunk, &mut ready),
         }
         if let Err(problem) = write(stream, &ready) {
-            cancel.cancel();
             return reader_gone(problem);
         }
     }

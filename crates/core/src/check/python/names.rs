@@ -20,7 +20,7 @@ const NAMES: &[(&[&str], &str)] = &[
     ),
     (
         &["format"],
-        "write `str(x)` or `\"{}\".format(x)`; `math.round(x, 2)` rounds",
+        "write `str(x)` or `\"{}\".format(x)`; `string.format_number(x, 2)` gives two decimals",
     ),
     (
         &[

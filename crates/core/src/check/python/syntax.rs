@@ -81,7 +81,7 @@ type Case = (fn(&Spot<'_>) -> bool, &'static str);
 const CASES: &[Case] = &[
     (
         |at| at.says("f-string") && at.begins(":"),
-        "an f-string takes no format after `:`; round first, as in `f\"{math.round(x, 2)}\"`",
+        "an f-string takes no format after `:`; write `string.format_number(x, 2)` into a variable, and `f\"{text}\"`",
     ),
     (
         |at| at.says("f-string") && at.begins("="),

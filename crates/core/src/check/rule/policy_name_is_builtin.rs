@@ -11,9 +11,10 @@ use crate::span::{Place, Spanned};
 
 pub(super) const RULE: Rule<Check> = Rule {
     code: "POLICY_NAME_IS_BUILTIN",
-    severity: Severity::Note,
+    severity: Severity::Warning,
     why: "In `tools_policy`, a name without a dot is the name of a tool. Denying `exec` denies a \
-          tool of that name, and leaves `exec.run` to the scripts of other tools.",
+          tool of that name, and leaves `exec.run` to the scripts of other tools. In an allow list \
+          it does no harm, and is a note.",
     bad: &[
         READ_NOTE,
         (
@@ -46,6 +47,7 @@ fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
         for entry in policy.allow.iter().filter(meant) {
             findings.add(
                 RULE.finding(format!("`{}` allows tools, and matches none", entry.value))
+                    .severity(Severity::Note)
                     .at(Place::new(source, entry.span))
                     .field("tools_policy.allow")
                     .help("remove it: built-ins need no entry here, because this list closes none"),

@@ -64,6 +64,6 @@ pub(crate) const RULE: Rule<Check> = Rule {
 fn check(subject: &Subject<'_>, findings: &mut Findings) {
     for said in &subject.mentions.deferred {
         let finding = said.finding(&RULE, "is deferred while tool search is off");
-        findings.add(finding.help("turn `tool_search` on, or do not defer the tool"));
+        findings.add(finding.help("do not defer the tool, or turn `tool_search` on where a harness has it; this version has none"));
     }
 }

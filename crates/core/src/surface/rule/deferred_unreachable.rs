@@ -74,6 +74,6 @@ fn check(subject: &Subject<'_>, findings: &mut Findings) {
             entry.name
         );
         let finding = entry.finding(&RULE, message).field("deferred");
-        findings.add(finding.help("turn `tool_search` on, or do not defer the tool"));
+        findings.add(finding.help("do not defer the tool, or turn `tool_search` on where a harness has it; this version has none"));
     }
 }
