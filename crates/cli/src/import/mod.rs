@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_fenced_page_becomes_a_bundle_and_says_what_it_loses() {
-        let text = "---\nname: Order-Kit\ntype: plugin\nversion: \"1.0\"\npriority: 3\n---\n# Orders\n\n## Tools\n\n```yaml\n\
+        let text = "---\nname: Order-Kit\ntype: plugin\nversion: \"1.0\"\nstability: 3\n---\n# Orders\n\n## Tools\n\n```yaml\n\
             - name: read-order\n  description: Reads an order\n  script: |\n    def run(args):\n        return 1\n- name: host_tool\n```\n\n\
             ## Hooks\n\n```yaml\n- event: onPreToolUse\n  handler: deny\n  tool: exec\n  when: \"'rm' in tool.args.command\"\n  reason: no\n```\n";
         let file = import("kit/orders.md", text).expect("a file");

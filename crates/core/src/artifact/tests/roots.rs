@@ -14,7 +14,8 @@ fn every_field_of_the_root_reaches_its_place() {
          capabilities: { git: [read] }\n  tool_arg_constraints:\n    - { tool: write_*, arg_key: path, arg_patterns: ['src/**'] }\n\
          limits: { memory_mb: 64 }\nsandbox: { env: [HOME] }\nmodel: { name: m }\n---\nYou help.\n",
     )]);
-    assert_eq!(codes(&artifacts), [""; 0]);
+    // Nothing uses `model` yet.
+    assert_eq!(codes(&artifacts), ["NOT_IN_EFFECT"]);
     let root = &artifacts.root;
     assert!(!artifacts.root_broken && root.unsupported.is_empty());
     assert_eq!(root.body, "You help.");

@@ -42,7 +42,7 @@ pub(super) fn glob(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String>
 
 pub(super) fn find(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String> {
     let files = host.files()?;
-    let (pattern, glob, is_regex) = ordered(files, args)?;
+    let (pattern, glob, is_regex) = ordered(host, args)?;
     if pattern.is_empty() {
         return Err("`pattern` must not be empty".to_owned());
     }
@@ -73,14 +73,23 @@ pub(super) fn find(host: &dyn BuiltinHost, args: &Args) -> Result<Value, String>
 
 /// The pattern, the glob of the files, and whether the pattern is a regular expression. Other
 /// harnesses take the path first; what is meant shows in which of the two exists.
-fn ordered<'a>(files: &Jail, args: &'a Args) -> Result<(&'a str, String, bool), String> {
+fn ordered<'a>(host: &dyn BuiltinHost, args: &'a Args) -> Result<(&'a str, String, bool), String> {
+    let files = host.files()?;
     let (first, second) = (args.text(0), args.text(1));
-    if let Some(glob) = place(files, second) {
-        return Ok((first, glob, args.bool(2)));
-    }
-    match place(files, first).filter(|_| !has_signs(first)) {
-        Some(glob) => Ok((second, glob, true)),
-        None => Err(format!(
+    let other = place(files, first).filter(|_| !has_signs(first));
+    // A regular expression looks like a glob; the second argument is one if it leads to a file.
+    let is_expression = |glob: &str| {
+        let leads_nowhere = || {
+            let found = files.glob(glob, Omit::default(), 1, &|| host.is_over());
+            found.is_ok_and(|(paths, ..)| paths.is_empty())
+        };
+        other.is_some() && has_signs(glob) && leads_nowhere()
+    };
+    let glob = place(files, second).filter(|glob| !is_expression(glob));
+    match (glob, other) {
+        (Some(glob), _) => Ok((first, glob, args.bool(2))),
+        (None, Some(glob)) => Ok((second, glob, true)),
+        (None, None) => Err(format!(
             "there is no file or directory `{second}`; write `fs.find(pattern, path)`, where `path` may be a glob such as `**/*.md`"
         )),
     }
