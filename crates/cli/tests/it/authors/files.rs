@@ -57,7 +57,7 @@ fn yaml_that_does_not_parse_is_explained_by_what_stands_there() {
 #[test]
 fn colons_and_scripts_that_are_fine_are_not_reported() {
     for text in [
-        format!("---\nparameters:\n  path: {{type: string, description: \"The path: relative\"}}\nscript: |\n  def run(args):\n      return args.get(\"path\")\n---\nRead the note.\n"),
+        "---\nparameters:\n  path: {type: string, description: \"The path: relative\"}\nscript: |\n  def run(args):\n      return args.get(\"path\")\n---\nRead the note.\n".to_owned(),
         "---\nscript: \"def run(args):\\n    return 1\\n\"\n---\nRead the note.\n".to_owned(),
         "---\nscript: |\n  # A comment: with a colon\n\n  def run(args):\n      return {\"a\": 1}\n---\nRead the note.\n".to_owned(),
     ] {

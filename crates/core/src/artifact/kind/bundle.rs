@@ -206,9 +206,9 @@ pub(in crate::artifact) fn read_bundle(
     let version = node.get("version");
     Bundle {
         name: name.to_owned(),
-        version: version.and_then(|node| match node.text() {
-            Some(text) => Some(text.to_owned()),
-            None => Some(node.to_json().to_string()),
+        version: version.map(|node| match node.text() {
+            Some(text) => text.to_owned(),
+            None => node.to_json().to_string(),
         }),
         condition: script(&origin, node.get("condition")),
         depends_on: texts(node.get("depends_on")),
