@@ -73,6 +73,7 @@ impl Context {
     }
 
     /// When the body must have ended: the earliest of the tool's limit, the caller's and the run's.
+    #[inline]
     pub(super) fn deadline(&self, tool: &RegisteredTool) -> Deadline {
         of_tool(self.ends(), tool)
     }

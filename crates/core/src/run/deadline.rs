@@ -25,6 +25,7 @@ enum Whose {
 }
 
 /// The earlier of the tool's own limit and the end of its call.
+#[inline]
 pub(super) fn of_tool(call: Deadline, tool: &RegisteredTool) -> Deadline {
     let own = Some(Duration::from_millis(tool.tool.timeout_ms)).filter(|limit| !limit.is_zero());
     // Only a tool with a limit needs the clock.
