@@ -48,6 +48,7 @@ impl Deadline {
     }
 
     /// The earlier of this end of a call and the tool's own limit, which counts from now.
+    #[inline]
     pub(super) fn for_tool(self, tool: &RegisteredTool) -> Self {
         let own = Some(Duration::from_millis(tool.tool.timeout_ms));
         // Only a tool with a limit needs the clock.

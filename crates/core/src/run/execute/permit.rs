@@ -61,14 +61,27 @@ pub(in crate::run) async fn permit(
     if !is_held && at_once.is_empty() {
         return Ok(Permit::default());
     }
+    let alone = is_held.then_some(alone);
+    // Most calls need no permit, so their futures have no room to wait for one.
+    Box::pin(taken(ctx, tool, key, alone, at_once)).await
+}
+
+/// Takes what the call must hold exclusively, if anything, and then its other places.
+async fn taken(
+    ctx: &Context,
+    tool: &RegisteredTool,
+    key: Option<String>,
+    alone: Option<Vec<Arc<Slots>>>,
+    at_once: Vec<Arc<Slots>>,
+) -> Result<Permit, Refusal> {
     // One limit covers all the waits.
     let limit = ctx.ends().for_tool(tool);
     let callers: Arc<[Caller]> = std::iter::once(ctx.caller())
         .chain(ctx.call().inside.iter().copied())
         .collect();
-    let hold = match is_held {
-        false => None,
-        true => Some(Arc::new(Hold::new(
+    let hold = match alone {
+        None => None,
+        Some(alone) => Some(Arc::new(Hold::new(
             key,
             slots(ctx, tool, &callers, alone, limit).await?,
         ))),
