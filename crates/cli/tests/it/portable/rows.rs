@@ -117,6 +117,36 @@ const PARTLY: &[Row] = &[
         &["call drop_table"],
     ),
     project(
+        "`approval_policy` in the root",
+        &[
+            (
+                "harness.md",
+                "---\nformat: 1\napproval_policy: { require_approval: [\"drop_*\"] }\n---\n\nYou ask.\n",
+            ),
+            ECHO,
+        ],
+        &["validate", "call echo_text"],
+    ),
+    project(
+        "`requires_approval` as an expression",
+        &[(
+            ".harness/tools/drop_rows.md",
+            "---\nparameters:\n  count: { type: integer, required: true, description: How many }\nrequires_approval: args[\"count\"] > 10\nscript: |\n  def run(args):\n      return {\"dropped\": args[\"count\"]}\n---\n\nDrop rows.\n",
+        )],
+        &["validate", "call drop_rows count=1"],
+    ),
+    project(
+        "a mode file, which is a workflow stage",
+        &[
+            ECHO,
+            (
+                ".harness/modes/review.md",
+                "---\ntools: [echo_text]\n---\n\nYou review.\n",
+            ),
+        ],
+        &["validate", "call echo_text"],
+    ),
+    project(
         "`async: true`",
         &[(
             ".harness/tools/build_site.md",
@@ -169,6 +199,21 @@ const PARTLY: &[Row] = &[
         &["validate"],
     ),
     Row {
+        says: "an event names its run, its turn and its session; there is no thread id, and runs have no events of their own yet",
+        shape: Shape::Fact(
+            "`run_id`, `turn_id` and `sequence` in every event",
+            "an_event_says_which_run_and_turn_it_belongs_to_and_events_of_a_session_are_numbered",
+        ),
+    },
+    project(
+        "`delegate(...)` in a tool's script",
+        &[(
+            ".harness/tools/ask_reviewer.md",
+            "---\nscript: |\n  def run(args):\n      return {\"answer\": delegate({\"agent\": \"reviewer\"})}\n---\n\nAsk the reviewer.\n",
+        )],
+        &["validate", "call ask_reviewer"],
+    ),
+    Row {
         says: "events go to sinks; hosts cannot bring key-value stores of their own yet",
         shape: Shape::Fact(
             "a host adds sinks and a record in Rust; stores are in memory",
@@ -217,6 +262,25 @@ const FINDINGS: &[Row] = &[
                 "---\nevent: agent.stop\nscript: |\n  def handle(event, payload):\n      log.info(payload[\"response\"])\n      return allow()\n---\n\nReads.\n",
             ),
         ],
+        &["validate"],
+    ),
+    project(
+        "keys that the original documents: `response`, `tool_calls`, `agent_name` on `delegation.post`",
+        &[
+            ECHO,
+            (
+                ".harness/hooks/read_delegation.md",
+                "---\nevent: delegation.post\nscript: |\n  def handle(event, payload):\n      log.info(str([payload[\"response\"], payload[\"tool_calls\"], payload[\"agent_name\"]]))\n      return allow()\n---\n\nReads.\n",
+            ),
+        ],
+        &["validate"],
+    ),
+    project(
+        "a restriction of a bundle that nothing enforces, with three tools in it",
+        &[(
+            ".harness/plugins/pack.md",
+            "---\ncolour: red\ntools:\n  - { name: ping_one, description: Ping., script: \"def run(args):\\n    return 1\\n\" }\n  - { name: ping_two, description: Ping., script: \"def run(args):\\n    return 2\\n\" }\n  - { name: ping_three, description: Ping., script: \"def run(args):\\n    return 3\\n\" }\n---\n\nA pack.\n",
+        )],
         &["validate"],
     ),
     project(
@@ -392,6 +456,11 @@ const BUILTINS: &[Row] = &[
     value(
         "`fs.stat` of what does not exist",
         "fs.stat(\"missing.txt\")",
+    ),
+    value("what `fs.write` returns", "fs.write(\"a.txt\", \"one\\n\")"),
+    value(
+        "what `fs.append` returns",
+        "fs.append(\"a.txt\", \"two\\n\")",
     ),
     value(
         "`log.info` with fields",

@@ -1,7 +1,7 @@
 //! `SCRIPT_UNAVAILABLE`.
 
 use super::Check;
-use crate::builtin::{Body, Scope};
+use crate::builtin::{Body, DELEGATE_IN_TOOLS, Scope};
 use crate::check::reach::reached;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
@@ -31,8 +31,12 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         ScriptKind::When | ScriptKind::Condition => return,
     };
     for (named, builtin) in reached(facts) {
-        let Body::Absent(missing) = builtin.body else {
-            continue;
+        let missing = match builtin.body {
+            Body::Absent(missing) => missing,
+            Body::Worker if named.name == "delegate" && subject.kind == ScriptKind::Tool => {
+                DELEGATE_IN_TOOLS
+            }
+            _ => continue,
         };
         if builtin.scope == foreign {
             continue;
