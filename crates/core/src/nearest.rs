@@ -37,7 +37,10 @@ pub(crate) fn suggest<'a>(
     if let Some(close) = nearest(word, known.clone()) {
         return format!("did you mean `{close}`?");
     }
-    format!("{what}: {}", backticked(known))
+    match known.clone().into_iter().next() {
+        Some(_) => format!("{what}: {}", backticked(known)),
+        None => format!("{what}: none"),
+    }
 }
 
 /// Help that suggests a close word, or says something else.

@@ -89,7 +89,7 @@ impl Reader {
                 let mut finding = not_in_effect::RULE
                     .finding(what)
                     .at(first)
-                    .help("nothing needs changing: they wait for a version that uses them");
+                    .help("this note needs no change: they will count in a later version");
                 finding.also = places.collect();
                 self.artifacts.problems.push(finding);
             }

@@ -29,7 +29,8 @@ use std::sync::Arc;
 /// Replaces a secret.
 pub(crate) const MARK: &str = "[redacted]";
 
-/// The text with tokens of a known shape replaced by as many stars, so that offsets stay valid.
+/// The text with tokens of a known shape replaced by as many stars, so that offsets and lines stay
+/// valid.
 #[must_use]
 pub fn starred(text: &str) -> Cow<'_, str> {
     let found = tokens(text);
@@ -39,7 +40,8 @@ pub fn starred(text: &str) -> Cow<'_, str> {
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
     for (range, _) in found {
         out.push_str(&text[at..range.start]);
-        out.push_str(&"*".repeat(range.len()));
+        let star = |byte| if byte == b'\n' { '\n' } else { '*' };
+        out.extend(text.as_bytes()[range.clone()].iter().copied().map(star));
         at = range.end;
     }
     out.push_str(&text[at..]);

@@ -275,35 +275,49 @@ impl OpenToken {
 /// The tokens in a text that people write. The first line of a key with nothing behind it is a word
 /// about keys, as in a guard that looks for them.
 pub(crate) fn written_tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
-    let is_only_header = |range: &Range<usize>| {
-        let header = &text.as_bytes()[range.clone()];
-        header.starts_with(b"-----BEGIN ")
-            && !KeyLines::default()
-                .swallow(text.as_bytes(), range.end, Eof::Reached)
-                .1
-                .has_body()
-    };
-    let mut found = tokens(text);
-    found.retain(|(range, _)| !is_only_header(range));
-    found
+    let found = spans(text).into_iter();
+    let whole = found.filter(|(_, _, extent)| *extent == Extent::Whole);
+    whole.map(|(range, what, _)| (range, what)).collect()
 }
 
 /// Every token in a text, and what it is.
 pub(crate) fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
+    let found = spans(text).into_iter();
+    found.map(|(range, what, _)| (range, what)).collect()
+}
+
+/// How much of a token was found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Whole,
+    /// Only the first line of a key.
+    Header,
+}
+
+fn spans(text: &str) -> Vec<(Range<usize>, &'static str, Extent)> {
     let (bytes, matcher) = (text.as_bytes(), super::matcher::shapes_only());
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(hit) = matcher.find(bytes, at) {
         at = hit.end;
         let Some(shape) = hit.shape else { continue };
+        let mut extent = Extent::Whole;
         match shape.judge(bytes, hit.start, hit.end - hit.start, Eof::Reached) {
             Verdict::Token(end) => at = end,
-            Verdict::Open(OpenToken::Key { header, .. }) => at = header,
+            Verdict::Open(OpenToken::Key { header, .. }) => {
+                let (end, lines) = KeyLines::default().swallow(bytes, header, Eof::Reached);
+                let (TokenEnd::At(end) | TokenEnd::Beyond(end)) = end;
+                // The whole key, so that nobody quotes its body.
+                (at, extent) = match lines.has_body() {
+                    true => (end.max(header), Extent::Whole),
+                    false => (header, Extent::Header),
+                };
+            }
             _ => {
                 at = hit.start + 1;
                 continue;
             }
         }
-        found.push((hit.start..at, shape.what));
+        found.push((hit.start..at, shape.what, extent));
     }
     found
 }

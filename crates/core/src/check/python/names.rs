@@ -8,11 +8,11 @@ const NAMES: &[(&[&str], &str)] = &[
     ),
     (
         &["isinstance", "issubclass"],
-        "compare the type's name: `type(x) == \"string\"`; others are `int`, `float`, `bool`, `list`, `dict`, `tuple`, `NoneType`",
+        "compare the type's name: `type(x) == \"string\"`; others are `\"int\"`, `\"float\"`, `\"bool\"`, `\"list\"`, `\"dict\"`, `\"tuple\"`, `\"NoneType\"`",
     ),
     (
         &["input"],
-        "nobody can be asked while a script runs: declare it in `parameters`, and read `args[\"name\"]`",
+        "a script cannot ask the user: add `name: {type: string}` to `parameters`, and read `args[\"name\"]`",
     ),
     (
         &["exit", "quit"],
@@ -87,7 +87,7 @@ const NAMES: &[(&[&str], &str)] = &[
     ),
     (
         &["datetime", "date", "timedelta", "Date"],
-        "write `time.now()` for text, `time.unix()` for seconds, `time.format(seconds)`",
+        "`time.now()` is the time as a string, `time.unix()` in seconds, and `time.format(seconds)` turns seconds into a string",
     ),
     (
         &[

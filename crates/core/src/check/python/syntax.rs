@@ -5,7 +5,7 @@ const RESERVED: &[(&[&str], &str)] = &[
     (
         &["try", "except", "finally"],
         "errors cannot be caught: test first, with `fs.exists(path)`, `\"key\" in d` or `json.decode(text, None)`; \
-         `exec.run` and `http.get` return what went wrong and do not raise",
+         `exec.run` and `http.get` do not raise: test `result[\"ok\"]`",
     ),
     (
         &["raise"],
@@ -22,16 +22,20 @@ const RESERVED: &[(&[&str], &str)] = &[
         "write `d.pop(\"key\")` for a dict, or `items.pop(index)` for a list",
     ),
     (
-        &["global", "nonlocal"],
-        "a function cannot rebind an outer name: return the new value, or keep it between calls with `state.set(\"key\", value)`",
+        &["global"],
+        "a function cannot rebind an outer name: return the new value, or keep it between calls with `state.set(\"key\", value)` and `state.get(\"key\", 0)`",
+    ),
+    (
+        &["nonlocal"],
+        "an inner function cannot rebind an outer name: return the new value, or change a list: `count = [0]`, then `count[0] += 1`",
     ),
     (
         &["while"],
-        "write `for i in range(1000):`, and leave the loop with `break`",
+        "write `for i in range(1000):`, with an upper limit that you choose, and leave the loop with `break`",
     ),
     (
         &["import", "from"],
-        "nothing is imported: built-in modules such as `fs`, `json`, `re` and `http` are always there",
+        "delete this line: nothing is imported. `fs` is for files, `exec.run` for programs, `http` for requests; `json`, `re`, `time` and others are always there",
     ),
     (
         &["class"],
@@ -81,7 +85,7 @@ type Case = (fn(&Spot<'_>) -> bool, &'static str);
 const CASES: &[Case] = &[
     (
         |at| at.says("f-string") && at.begins(":"),
-        "an f-string takes no format after `:`; write `string.format_number(x, 2)` into a variable, and `f\"{text}\"`",
+        "an f-string takes no format after `:`; write `text = string.format_number(x, 2)`, then `f\"{text}\"`",
     ),
     (
         |at| at.says("f-string") && at.begins("="),
@@ -163,7 +167,7 @@ const CASES: &[Case] = &[
     (|at| at.is_led_by("function"), "write `def name(a, b):`"),
     (
         |at| at.says("keyword 'else'"),
-        "`else` belongs to `if` only: set a name in the loop, and test it after the loop",
+        "a loop has no `else`: write `found = False` before it, `found = True` before `break`, and `if not found:` after it",
     ),
     (
         |at| at.says("keyword 'if'") && at.before.trim_end().ends_with("else"),
@@ -211,7 +215,7 @@ const CASES: &[Case] = &[
     ),
     (
         |at| at.says("unfinished string"),
-        "close the quote on the same line; text of several lines stands in three quotes",
+        "close the quote on the same line, or use triple quotes for a string of several lines",
     ),
     (|at| at.says("tabs are not allowed"), "indent with spaces"),
     (

@@ -142,6 +142,8 @@ fn help_for(tool: &Tool, key: &Named) -> String {
         (None, Some(source)) if source.value == "input_schema" => {
             format!("add `{name}` to `properties` of `input_schema`")
         }
-        _ => format!("add `{name}: {{type: string}}` to `parameters`, with the type it has"),
+        _ => format!(
+            "add `{name}: {{type: string}}`, or another type, below `parameters:` in the frontmatter"
+        ),
     }
 }

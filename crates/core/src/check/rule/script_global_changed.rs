@@ -25,14 +25,14 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     for global in &facts.changed_globals {
         findings.add(
             RULE.finding(format!(
-                "`{}` cannot be changed in a function: it is frozen when the script has loaded",
+                "`{}` cannot be changed in a function: it is frozen once the script has loaded",
                 global.name
             ))
             .at(subject.script.place_of(global.position()))
             .field("script")
             .help(format!(
-                "keep it between calls with `state.get(\"key\", [])` and `state.set(\"key\", value)`; for one call, copy it: `items = list({})`",
-                global.name
+                "keep a value between calls with `state.get(\"{name}\")` and `state.set(\"{name}\", value)`; for one call, copy it: `list({name})` or `dict({name})`",
+                name = global.name
             )),
         );
     }

@@ -77,11 +77,13 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
 fn help_for(of: &str, attribute: &str) -> String {
     match (of, attribute) {
         ("args", _) => format!("write `args[\"{attribute}\"]`, or `args.get(\"{attribute}\")`"),
-        ("exec.run", _) => of_result(attribute, OF_PROCESS, "stdout"),
+        ("exec.run", _) => of_result("result", attribute, OF_PROCESS, "stdout"),
         ("http.get" | "http.post" | "http.request", "json") => {
             "write `json.decode(response[\"body\"])`".to_owned()
         }
-        ("http.get" | "http.post" | "http.request", _) => of_result(attribute, OF_RESPONSE, "body"),
+        ("http.get" | "http.post" | "http.request", _) => {
+            of_result("response", attribute, OF_RESPONSE, "body")
+        }
         ("list", "sort") => "write `items = sorted(items)`".to_owned(),
         ("list", "reverse") => "write `items = items[::-1]`".to_owned(),
         ("list", "copy") => "write `list(items)`".to_owned(),
@@ -121,14 +123,16 @@ fn help_for(of: &str, attribute: &str) -> String {
 }
 
 /// Help for a result with these keys, whose text is under one of them.
-fn of_result(attribute: &str, keys: &[&str], text: &str) -> String {
+fn of_result(result: &str, attribute: &str, keys: &[&str], text: &str) -> String {
     let known = KEYS
         .iter()
         .find(|(elsewhere, key)| *elsewhere == attribute && keys.contains(key))
         .map(|(_, key)| *key)
         .or_else(|| keys.iter().copied().find(|key| *key == attribute));
     match known {
-        Some(key) => format!("write `[\"{key}\"]`"),
-        None => format!("its text is in `[\"{text}\"]`: write `[\"{text}\"].{attribute}`"),
+        Some(key) => format!("write `{result}[\"{key}\"]`"),
+        None => format!(
+            "its text is in `{result}[\"{text}\"]`: write `{result}[\"{text}\"].{attribute}()`"
+        ),
     }
 }

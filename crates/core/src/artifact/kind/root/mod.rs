@@ -215,7 +215,7 @@ fn report_idle(problems: &mut Problems<'_>, kind: ArtifactKind, node: &Node) {
     } else {
         (
             "have",
-            "nothing needs changing: they are checked, and wait for a version that uses them",
+            "this note needs no change: they are checked, and will count in a later version",
         )
     };
     let mut finding = not_in_effect::RULE
