@@ -53,12 +53,8 @@ use std::task::Poll;
 
 /// Runs one call through every stage. No other path reaches a body, and nothing else writes the
 /// events of a call.
-#[expect(
-    clippy::manual_async_fn,
-    reason = "an `async fn` has room for its arguments twice and copies them once more"
-)]
-pub(crate) fn run(shared: &Arc<Shared>, call: Call) -> impl Future<Output = ToolResult> + Send {
-    async move { *begin(shared, call).finish().await }
+pub(crate) async fn run(shared: &Arc<Shared>, call: Call) -> ToolResult {
+    *begin(shared, call).finish().await
 }
 
 /// A call after the stages that do not wait. It ends once: in [`PendingCall::finish`], or cancelled
