@@ -85,9 +85,42 @@ pub(crate) struct CommandHead {
     pub(crate) environment: u64,
     /// The step number of executing the program.
     pub(crate) start_step: u64,
+    /// What it may not do with names, if the helper supervises them.
+    pub(crate) names: NameRules,
     /// How long the command may run, in nanoseconds. The helper watches the clock itself, so that
     /// it does not depend on the harness being scheduled.
     pub(crate) time_left: u64,
+}
+
+/// Texts in a block.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct TextList {
+    /// Where pairs of an address and a length are.
+    pub(crate) address: u64,
+    pub(crate) count: u64,
+}
+
+/// Which names the helper refuses or asks about.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct NameRules {
+    /// Not zero if calls that make names come to the helper.
+    pub(crate) are_supervised: u64,
+    /// Not zero if the command has a Landlock ruleset.
+    pub(crate) is_ruled: u64,
+    /// The places that the command may write and others see.
+    pub(crate) roots: TextList,
+    /// For each of them, the folder that names are relative to.
+    pub(crate) bases: TextList,
+    /// Absolute paths that do not change, nor anything below them.
+    pub(crate) closed: TextList,
+    /// Absolute paths that are not removed, renamed or replaced.
+    pub(crate) pinned: TextList,
+    /// Names that are closed at any depth of a place, with everything below them.
+    pub(crate) trees: TextList,
+    /// The same for names in folders of one name: `.vscode/settings.json`.
+    pub(crate) pairs: TextList,
 }
 
 /// One system call, or one of the pseudo calls below.
@@ -114,6 +147,9 @@ pub(crate) const ANY: u16 = u16::MAX;
 pub(crate) const SLOTS: usize = 256;
 /// The slot that the container leaves to the command: Landlock's ruleset.
 pub(crate) const RULES: u16 = 1;
+/// The slot that the helper leaves to the command: the socket by which its process passes on the
+/// listener for its calls.
+pub(crate) const LISTENER_SENDER: u16 = 5;
 /// The slots that the namespaces leave to the container: the process that makes the network
 /// namespace, and both ends of its pipe.
 pub(crate) const NETWORK_MAKER: u16 = 2;
@@ -142,6 +178,19 @@ pub(crate) const COMMAND: u8 = 2;
 pub(crate) const CONTAINER: u8 = 3;
 /// The same; the helper reports [`READY`] when it is done.
 pub(crate) const CONTAINER_AHEAD: u8 = 4;
+/// A question about a file that would be the configuration of a repository: its path, and the file.
+/// The answer is [`ANSWER_ALLOWED`] with a copy of what was read, or [`ANSWER_REFUSED`].
+pub(crate) const ASK_CONFIGURATION: u8 = 5;
+/// A file that leads Git to another folder, before the command can write it: its path, and the
+/// file. The same answers, without a copy.
+pub(crate) const ASK_POINTER: u8 = 6;
+/// The path of a folder that the command renames: something in it may be protected. The same
+/// answers.
+pub(crate) const ASK_FOLDER: u8 = 10;
+/// The path of a name that the command was refused. There is no answer.
+pub(crate) const TELL_REFUSED: u8 = 7;
+pub(crate) const ANSWER_ALLOWED: u8 = 8;
+pub(crate) const ANSWER_REFUSED: u8 = 9;
 /// The most descriptors in one message; the kernel's limit.
 pub(crate) const MOST_PASSED: usize = 253;
 

@@ -8,8 +8,10 @@
 #![no_std]
 #![no_main]
 
+mod fold;
 mod layout;
 mod memory;
+mod names;
 #[expect(dead_code, reason = "some calls are the harness's only")]
 mod sys;
 
@@ -18,10 +20,12 @@ use core::mem::{MaybeUninit, size_of, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
     ANY, BLOCK, CGROUPS, CHECK, COMMAND, COMMAND_BASE, CONTAINER, CONTAINER_AHEAD, CONTAINER_BASE,
-    CONTROL, CommandHead, ContainerHead, ENDED, FAILED, FIRST_PASSED, GONE, HelperReport, LOAD,
-    MOST_PASSED, NAMESPACE_BASE, NamespaceHead, ONE_PROCESS, OVERDUE, OWN_PROCESS, Op, PEER,
-    PID_NAMESPACE, POKE, READY, SLOTS, STATUS, SyscallProgram,
+    CONTROL, CommandHead, ContainerHead, ENDED, FAILED, FIRST_PASSED, GONE, HelperReport,
+    LISTENER_SENDER, LOAD, MOST_PASSED, NAMESPACE_BASE, NameRules, NamespaceHead, ONE_PROCESS,
+    OVERDUE, OWN_PROCESS, Op, PEER, PID_NAMESPACE, POKE, READY, RULES, SLOTS, STATUS,
+    SyscallProgram,
 };
+use names::Supervisor;
 use sys::number;
 
 #[cfg(target_arch = "x86_64")]
@@ -93,6 +97,7 @@ extern "C" fn main() -> ! {
     };
     // SAFETY: the harness passed the block of a command there.
     let start: CommandHead = unsafe { map_block(COMMAND_BASE, block) };
+    let listening = (start.names.are_supervised != 0).then(|| prepare_supervision(&start, &mut slots));
     let mut becoming = Becoming {
         stack: MaybeUninit::uninit(),
         start,
@@ -102,7 +107,10 @@ extern "C" fn main() -> ! {
     let command = becoming.begin();
     // Only the command holds its streams, so that they end with it.
     [stdin, stdout, stderr, block].map(|end| close(end, end));
-    let over = watch(command, signals, now().saturating_add(start.time_left));
+    let mut supervisor =
+        listening.and_then(|ends| receive_supervisor(ends, start.names, command));
+    let deadline = now().saturating_add(start.time_left);
+    let over = watch(command, signals, deadline, supervisor.as_mut());
     // Most commands leave no process behind.
     if !is_alone() {
         end_all(reach);
@@ -114,6 +122,46 @@ extern "C" fn main() -> ! {
         Over::Unwanted => say(&[gone]),
     }
     exit(0)
+}
+
+/// Binds this process to the rules of the command, because it will make calls in its place, and
+/// opens the sockets by which the listener for these calls arrives: ours, and the command's.
+fn prepare_supervision(start: &CommandHead, slots: &mut Slots) -> [i32; 2] {
+    const UNIX: u64 = 1;
+    const STREAM: u64 = 1 | 0o2_000_000;
+    let mut ends = [-1_i32; 2];
+    // SAFETY: `ends` is writable, and the ruleset is a descriptor.
+    let code = unsafe {
+        let restricted = if start.names.is_ruled != 0 {
+            let rules = slots[RULES as usize] as u64;
+            sys::call(number::LANDLOCK_RESTRICT_SELF, [rules])
+        } else {
+            0
+        };
+        let made = sys::call(number::SOCKETPAIR, [UNIX, STREAM, 0, &raw mut ends as u64]);
+        restricted.min(made)
+    };
+    if code < 0 {
+        fail(1, code);
+    }
+    slots[LISTENER_SENDER as usize] = i64::from(ends[1]);
+    ends
+}
+
+/// Waits for the listener. `None` if the command's process failed before; it has reported why.
+fn receive_supervisor(
+    [receiver, sender]: [i32; 2],
+    rules: NameRules,
+    command: i64,
+) -> Option<Supervisor> {
+    close(sender, sender);
+    let (mut words, mut passed) = ([0_u8; 8], [0; MOST_PASSED]);
+    let received = receive_message(receiver, &mut words, &mut passed);
+    close(receiver, receiver);
+    match received {
+        Some((1, 1)) => Some(Supervisor::new(passed[0], rules, command)),
+        _ => None,
+    }
 }
 
 /// A process that becomes the command, with the memory that it alone uses for that.
@@ -228,13 +276,26 @@ fn enter(doors: &Passed, count: usize) {
     }
 }
 
-/// The next message: its kind, and the number of descriptors it passes.
+/// The next message of the harness: its kind, and the number of descriptors it passes.
 fn receive(passed: &mut Passed) -> Option<(u8, usize)> {
+    let mut words = [0_u8; 8];
+    match receive_message(CONTROL, &mut words, passed)? {
+        (1, count @ 1..) => Some((words[0], count)),
+        _ => None,
+    }
+}
+
+/// The next message on a socket: how many bytes it has, and how many descriptors it passes. `None`
+/// if there will be none.
+fn receive_message(
+    socket: i32,
+    words: &mut [u8; 8],
+    passed: &mut Passed,
+) -> Option<(usize, usize)> {
     const HEAD: u64 = 16;
     const SOCKET_RIGHTS: u64 = 1 | 1 << 32;
     const CLOSE_ON_EXEC: u64 = 0x4000_0000;
-    let mut kind = [0_u8; 8];
-    let part = [&raw mut kind as u64, 1];
+    let part = [words.as_mut_ptr() as u64, words.len() as u64];
     let mut rights = [0_u64; 2 + MOST_PASSED.div_ceil(2)];
     loop {
         let mut message = [
@@ -246,20 +307,23 @@ fn receive(passed: &mut Passed) -> Option<(u8, usize)> {
             size_of_val(&rights) as u64,
             0,
         ];
-        let args = [CONTROL as u64, &raw mut message as u64, CLOSE_ON_EXEC];
-        // SAFETY: the message points to one byte and to as much space as it says, all of it live.
-        let count = unsafe { sys::call(number::RECVMSG, args) };
-        if count == EINTR {
+        let args = [socket as u64, &raw mut message as u64, CLOSE_ON_EXEC];
+        // SAFETY: the message points to as much space as it says, all of it live.
+        let bytes = unsafe { sys::call(number::RECVMSG, args) };
+        if bytes == EINTR {
             continue;
         }
-        if count != 1 || rights[1] != SOCKET_RIGHTS || rights[0] < HEAD {
+        if bytes <= 0 {
             return None;
         }
-        let count = ((rights[0] - HEAD) as usize / size_of::<i32>()).min(MOST_PASSED);
+        let mut count = 0;
+        if rights[1] == SOCKET_RIGHTS && rights[0] >= HEAD {
+            count = ((rights[0] - HEAD) as usize / size_of::<i32>()).min(MOST_PASSED);
+        }
         for (at, passed) in passed[..count].iter_mut().enumerate() {
             *passed = (rights[2 + at / 2] >> (32 * (at % 2))) as i32;
         }
-        return Some((kind[0], count));
+        return Some((bytes as usize, count));
     }
 }
 
@@ -320,7 +384,12 @@ enum Over {
 }
 
 /// Waits until the command is over.
-fn watch(command: i64, signals: i64, deadline: u64) -> Over {
+fn watch(
+    command: i64,
+    signals: i64,
+    deadline: u64,
+    mut supervisor: Option<&mut Supervisor>,
+) -> Over {
     #[repr(C)]
     struct Poll {
         fd: i32,
@@ -328,8 +397,11 @@ fn watch(command: i64, signals: i64, deadline: u64) -> Over {
         found: i16,
     }
     const READABLE: i16 = 1;
+    /// A descriptor that is not polled.
+    const NONE: i32 = -1;
+    let mut listener = supervisor.as_ref().map_or(NONE, |supervisor| supervisor.listener());
     loop {
-        let mut polls = [CONTROL, signals as i32].map(|fd| Poll {
+        let mut polls = [CONTROL, signals as i32, listener].map(|fd| Poll {
             fd,
             events: READABLE,
             found: 0,
@@ -338,14 +410,24 @@ fn watch(command: i64, signals: i64, deadline: u64) -> Over {
         if left == 0 {
             return Over::Overdue;
         }
+        let left = supervisor.as_ref().map_or(left, |supervisor| left.min(supervisor.patience()));
         let mut time = [left / SECOND, left % SECOND];
-        // SAFETY: two valid entries, a time, no mask.
+        // SAFETY: three valid entries, a time, no mask.
         unsafe {
             sys::call(
                 number::PPOLL,
-                [&raw mut polls as u64, 2, &raw mut time as u64],
+                [&raw mut polls as u64, 3, &raw mut time as u64],
             )
         };
+        if let Some(supervisor) = &mut supervisor {
+            match polls[2].found {
+                0 => {}
+                found if found & READABLE != 0 => supervisor.serve(),
+                // Nobody is left whose calls could arrive.
+                _ => listener = NONE,
+            }
+            supervisor.retry();
+        }
         if polls[1].found != 0 {
             let mut information = [0_u8; 128];
             // SAFETY: the buffer is as long as one record.

@@ -28,6 +28,34 @@ pub(crate) mod number {
     pub(crate) const DUP3: u32 = 292;
     pub(crate) const SCHED_SETAFFINITY: u32 = 203;
     pub(crate) const GETCPU: u32 = 309;
+    pub(crate) const OPEN: u32 = 2;
+    pub(crate) const IOCTL: u32 = 16;
+    pub(crate) const GETPID: u32 = 39;
+    pub(crate) const SENDMSG: u32 = 46;
+    pub(crate) const SOCKETPAIR: u32 = 53;
+    pub(crate) const FCNTL: u32 = 72;
+    pub(crate) const TRUNCATE: u32 = 76;
+    pub(crate) const FTRUNCATE: u32 = 77;
+    pub(crate) const RENAME: u32 = 82;
+    pub(crate) const MKDIR: u32 = 83;
+    pub(crate) const RMDIR: u32 = 84;
+    pub(crate) const CREAT: u32 = 85;
+    pub(crate) const LINK: u32 = 86;
+    pub(crate) const UNLINK: u32 = 87;
+    pub(crate) const SYMLINK: u32 = 88;
+    pub(crate) const UMASK: u32 = 95;
+    pub(crate) const MKNOD: u32 = 133;
+    pub(crate) const MKDIRAT: u32 = 258;
+    pub(crate) const MKNODAT: u32 = 259;
+    pub(crate) const NEWFSTATAT: u32 = 262;
+    pub(crate) const UNLINKAT: u32 = 263;
+    pub(crate) const RENAMEAT: u32 = 264;
+    pub(crate) const LINKAT: u32 = 265;
+    pub(crate) const SYMLINKAT: u32 = 266;
+    pub(crate) const READLINKAT: u32 = 267;
+    pub(crate) const RENAMEAT2: u32 = 316;
+    pub(crate) const OPENAT2: u32 = 437;
+    pub(crate) const LANDLOCK_RESTRICT_SELF: u32 = 446;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -56,6 +84,25 @@ pub(crate) mod number {
     pub(crate) const DUP3: u32 = 24;
     pub(crate) const SCHED_SETAFFINITY: u32 = 122;
     pub(crate) const GETCPU: u32 = 168;
+    pub(crate) const FCNTL: u32 = 25;
+    pub(crate) const IOCTL: u32 = 29;
+    pub(crate) const MKNODAT: u32 = 33;
+    pub(crate) const MKDIRAT: u32 = 34;
+    pub(crate) const UNLINKAT: u32 = 35;
+    pub(crate) const SYMLINKAT: u32 = 36;
+    pub(crate) const LINKAT: u32 = 37;
+    pub(crate) const RENAMEAT: u32 = 38;
+    pub(crate) const TRUNCATE: u32 = 45;
+    pub(crate) const FTRUNCATE: u32 = 46;
+    pub(crate) const READLINKAT: u32 = 78;
+    pub(crate) const NEWFSTATAT: u32 = 79;
+    pub(crate) const UMASK: u32 = 166;
+    pub(crate) const GETPID: u32 = 172;
+    pub(crate) const SOCKETPAIR: u32 = 199;
+    pub(crate) const SENDMSG: u32 = 211;
+    pub(crate) const RENAMEAT2: u32 = 276;
+    pub(crate) const OPENAT2: u32 = 437;
+    pub(crate) const LANDLOCK_RESTRICT_SELF: u32 = 446;
 }
 
 /// Makes one system call; arguments that are not given are zero.

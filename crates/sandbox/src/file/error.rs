@@ -176,7 +176,7 @@ pub(super) fn shown(path: &str) -> String {
             text.push('…');
             break;
         }
-        if c.is_control() || super::protected::is_invisible(c) {
+        if c.is_control() || crate::fold::is_invisible(c) {
             // Writing to a string cannot fail.
             let _ = write!(text, "{}", c.escape_unicode());
         } else {

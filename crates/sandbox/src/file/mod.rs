@@ -34,9 +34,7 @@ pub use error::FileError;
 pub use first::FirstResults;
 pub use guard::WriteGuard;
 pub use open::open_nonblocking;
-pub(crate) use protected::{
-    GIT_FOLDER, git_names, is_git_folder, protected_paths, protected_rests,
-};
+pub(crate) use protected::{GIT_FOLDER, is_git_folder, protected_pairs};
 pub use protected::{
     ROOT_FILES, ROOT_FOLDER, glob_matches_protected, is_folder_of_protected, is_protected,
     is_protected_name, protected_everywhere,

@@ -1,6 +1,7 @@
 //! The one table of names that tools never change: what decides what tools may do, and what runs
 //! programs on a person's behalf. All other code asks here.
 
+use crate::fold::folded;
 use globset::{GlobBuilder, GlobMatcher};
 
 /// The files that make a folder a project, in lookup order.
@@ -119,7 +120,7 @@ pub fn glob_matches_protected(pattern: &str) -> bool {
 }
 
 /// The paths of protected trees at the top of the workspace, as they can be opened.
-pub(crate) fn protected_paths() -> impl Iterator<Item = String> {
+pub(super) fn protected_paths() -> impl Iterator<Item = String> {
     PROTECTED
         .iter()
         .filter(|(_, covers)| *covers == Covers::Tree)
@@ -143,27 +144,11 @@ pub(super) fn is_stem(path: &str) -> bool {
     folded_parts(path).iter().any(completes)
 }
 
-/// What makes a path protected when it follows this name, where the name alone is not:
-/// `settings.json` after `.vscode`.
-pub(crate) fn protected_rests(name: &str) -> impl Iterator<Item = String> {
-    let folded = if name.starts_with('.') {
-        folded_parts(name).pop()
-    } else {
-        None
-    };
-    let follows = move |(pattern, _): &&(Pattern, Covers)| {
-        pattern.len() > 1 && pattern[0] != GIT_FOLDER && folded.as_deref() == Some(pattern[0])
-    };
-    PROTECTED
-        .iter()
-        .filter(follows)
-        .map(|(pattern, _)| pattern[1..].join("/"))
-}
-
-/// The names that are protected in Git's folder.
-pub(crate) fn git_names() -> impl Iterator<Item = &'static str> {
+/// The names that are protected only in a folder of one name, with that folder: `.vscode` and
+/// `settings.json`. Git's own are not among them.
+pub(crate) fn protected_pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     PROTECTED.iter().filter_map(|(pattern, _)| match pattern {
-        [GIT_FOLDER, .., name] => Some(*name),
+        [outer, inner] if *outer != GIT_FOLDER => Some((*outer, *inner)),
         _ => None,
     })
 }
@@ -173,12 +158,6 @@ pub(crate) fn is_git_folder(name: &str) -> bool {
     folded_parts(name) == [GIT_FOLDER]
 }
 
-/// Invisible characters that some file systems ignore when they compare names.
-pub(super) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
-}
-
 /// The components of a path as a file system that ignores case would compare them, so that
 /// `.Harness` is protected, too.
 pub(super) fn folded_parts(path: &str) -> Vec<String> {
@@ -186,11 +165,7 @@ pub(super) fn folded_parts(path: &str) -> Vec<String> {
         if part.is_ascii() {
             return part.to_ascii_lowercase();
         }
-        part.chars()
-            .filter(|c| !is_invisible(*c))
-            .flat_map(char::to_uppercase)
-            .flat_map(char::to_lowercase)
-            .collect()
+        folded(part).collect()
     };
     path.split('/').map(fold).collect()
 }
@@ -310,8 +285,6 @@ mod tests {
         assert!(everywhere.iter().all(|name| is_protected(name)));
         assert!(ROOT_FILES.iter().all(|name| everywhere.contains(name)));
         assert!(everywhere.contains(&ROOT_FOLDER));
-        let git: Vec<_> = git_names().collect();
-        assert_eq!(git, ["hooks", "config", "config.worktree", "commondir"]);
         assert!(is_git_folder(".GIT") && !is_git_folder(".git/x") && !is_git_folder("git"));
     }
 

@@ -6,13 +6,13 @@ use super::files::mount_tree;
 use super::files::view::View;
 use super::helper::layout::{ENDED, FAILED};
 use super::helper::programs::{
-    BECOMING, CommandSpec, ContainerInputs, command, namespaces, no_namespaces, with_namespaces,
-    without_namespaces,
+    BECOMING, CommandSpec, ContainerInputs, SUPERVISING, command, namespaces, no_namespaces,
+    with_namespaces, without_namespaces,
 };
 use super::helper::start::{CommandStreams, Helper, ReadyReport};
 use super::leftovers::pending;
 use super::limits::cgroup::Cgroups;
-use super::protect::ProtectedFiles;
+use super::protect::{NameSupervision, Protection};
 use super::watch::{START, step_name};
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
 use crate::process::child::null;
@@ -29,6 +29,8 @@ pub(super) struct Findings {
     pub(super) report: SandboxReport,
     pub(super) landlock: i32,
     pub(super) cgroups: Cgroups,
+    /// Who makes the calls of commands that make names.
+    pub(super) names: NameSupervision,
 }
 
 /// A step that failed.
@@ -61,7 +63,19 @@ pub(super) fn find(at_most: Tier) -> Findings {
     pending::remove_stale(&cgroups);
     let (landlock, landlock_layer) = try_landlock();
     let no_landlock = || Err(failure(NEEDS_LANDLOCK, libc::EOPNOTSUPP));
-    let namespaces = attempt(landlock, Tier::A);
+    let mut names = NameSupervision::Helper;
+    let mut attempt = |tier| match attempt(landlock, tier, names) {
+        // Another program supervises names here, and the kernel allows only one.
+        Err(failure)
+            if failure.step == SUPERVISING
+                && failure.cause.raw_os_error() == Some(libc::EBUSY) =>
+        {
+            names = NameSupervision::None;
+            attempt(landlock, tier, names)
+        }
+        tried => tried,
+    };
+    let namespaces = attempt(Tier::A);
     // In namespaces the same filter was just installed; whether a container without them works
     // matters only if it will be used.
     let filter = match &namespaces {
@@ -69,7 +83,7 @@ pub(super) fn find(at_most: Tier) -> Findings {
         Err(failure) if at_most == Tier::A && may_pass(failure) => {
             Err(self::failure(NOT_TRIED, libc::EAGAIN))
         }
-        _ if landlock >= OLDEST_ALONE => try_without_namespaces(landlock),
+        _ if landlock >= OLDEST_ALONE => follow_descendants().and_then(|()| attempt(Tier::B)),
         _ => no_landlock(),
     };
     let tier = match (&namespaces, &filter, at_most) {
@@ -88,6 +102,7 @@ pub(super) fn find(at_most: Tier) -> Findings {
         report: SandboxReport { tier, layers },
         landlock,
         cgroups,
+        names,
     }
 }
 
@@ -298,22 +313,24 @@ fn limits_layer(cgroups: &Cgroups) -> LayerReport {
     layer("cgroups", works, detail, (!works).then(|| fix.into()))
 }
 
-fn try_without_namespaces(version: i32) -> Result<(), Failure> {
-    if !Path::new("/proc/thread-self/children").exists() {
-        return Err(failure("keeping track of descendants", libc::ENOENT));
+/// Without namespaces, the helper finds what a command started in this file.
+fn follow_descendants() -> Result<(), Failure> {
+    if Path::new("/proc/thread-self/children").exists() {
+        Ok(())
+    } else {
+        Err(failure("keeping track of descendants", libc::ENOENT))
     }
-    attempt(version, Tier::B)
 }
 
 /// Goes all the way to starting a program that does not exist inside, which is the one failure that
 /// means success.
-fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
+fn attempt(version: i32, tier: Tier, names: NameSupervision) -> Result<(), Failure> {
     const LONG: Duration = Duration::from_secs(10);
     let plan = trivial_plan();
     let failed = |step| move |cause| Failure { step, cause };
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
-    let protected = ProtectedFiles::default();
-    let view = View::new(&plan, &identity, &[], &protected, Tier::A)
+    let protection = Protection::default();
+    let view = View::new(&plan, &identity, &[], &protection, Tier::A)
         .map_err(|error| failed("the view")(io::Error::other(error.to_string())))?;
     let room = ContainerInputs {
         plan: &plan,
@@ -331,6 +348,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
         memory: Mechanism::Cgroup2,
         others: 1 << 20,
         is_ruled: version >= OLDEST_IN_NAMESPACES,
+        names: Some((&protection, names)),
         profile: None,
         class: None,
         priority: None,

@@ -16,7 +16,7 @@ use super::helper::scheduling;
 use super::helper::start::{Helper, ReadyReport};
 use super::leftovers::scratch::Scratch;
 use super::namespaces::NamespaceSpec;
-use super::protect::{ProtectedFiles, Watching};
+use super::protect::Protection;
 use super::sandbox::SandboxState;
 use super::warm::pool::{Container, ContainerKey};
 use super::warm::stamp::FileStamp;
@@ -34,7 +34,7 @@ pub(super) struct ContainerSpec<'a> {
     shared: &'a SandboxState,
     plan: &'a Plan,
     pub(super) namespaces: NamespaceSpec,
-    pub(super) protected: ProtectedFiles,
+    pub(super) protection: Protection,
     view: View,
     trees: Vec<PathBuf>,
     /// Landlock rules, without the one for the scratch folder.
@@ -55,18 +55,17 @@ impl<'a> ContainerSpec<'a> {
         shared: &'a SandboxState,
         plan: &'a Plan,
         namespaces: NamespaceSpec,
-        watching: Watching,
     ) -> Result<Self, SandboxError> {
-        let protected = if shared.is_off {
-            ProtectedFiles::default()
+        let protection = if shared.is_off {
+            Protection::default()
         } else {
-            ProtectedFiles::find(plan, shared.tier, watching)
+            Protection::of(plan, shared.names)
         };
         let mut view = View::new(
             plan,
             &namespaces.identity,
             &shared.homes,
-            &protected,
+            &protection,
             shared.tier,
         )?;
         if let (Programs::Only(programs), Tier::A) = (&plan.programs, shared.tier) {
@@ -89,7 +88,7 @@ impl<'a> ContainerSpec<'a> {
             shared,
             plan,
             namespaces,
-            protected,
+            protection,
             view,
             trees: Vec::new(),
             rules,
@@ -272,6 +271,7 @@ impl<'a> ContainerSpec<'a> {
             memory: container.group.memory,
             others,
             is_ruled: shared.has_rules(),
+            names: (shared.tier != Tier::None).then_some((&self.protection, shared.names)),
             profile: self.profile().filter(|_| shared.tier == Tier::A),
             class: scheduling::background_class(),
             priority: (self.namespaces.identity.change != UserChange::None)

@@ -11,11 +11,11 @@ use super::limits::cgroup::Cgroups;
 use super::limits::process_count::{PendingCount, ProcessCounter};
 use super::namespaces::NamespaceSpec;
 use super::prepare::{ContainerSpec, wait_until_ready};
-use super::protect::{CommandResources, ProtectionGuard, UndoReport, Watching};
+use super::protect::{CommandGuard, CommandResources, NameJudge, NameSupervision};
 use super::warm::pool::{self, Container, ContainerPool};
 use super::warm::stamp::FolderCache;
 use super::watch::{AsyncPipes, CommandWatch, Remains};
-use super::{Command, CommandOutcome, Denial, DenialLayer, End, SandboxError, Stdin};
+use super::{Command, CommandOutcome, End, SandboxError, Stdin};
 use crate::plan::{Network, Plan, Programs};
 use crate::process::child::null;
 use crate::tier::{Mechanism, SandboxReport, Tier};
@@ -43,6 +43,7 @@ pub(super) struct SandboxState {
     report: SandboxReport,
     pub(super) landlock: i32,
     pub(super) cgroups: Cgroups,
+    pub(super) names: NameSupervision,
     pub(super) homes: Vec<PathBuf>,
     pub(super) owners: OnceLock<Result<OwnedFd, String>>,
     pub(super) relay: Option<Arc<dyn StartRelay>>,
@@ -110,6 +111,7 @@ impl Sandbox {
             report: state.report.clone(),
             landlock: state.landlock,
             cgroups: state.cgroups.clone(),
+            names: state.names,
         };
         Self::of(findings, state.is_off, Some(relay))
     }
@@ -121,6 +123,7 @@ impl Sandbox {
             report: findings.report,
             landlock: findings.landlock,
             cgroups: findings.cgroups,
+            names: findings.names,
             homes: homes(),
             owners: OnceLock::new(),
             relay,
@@ -180,7 +183,7 @@ impl Sandbox {
         let counting = shared
             .counts_all()
             .then(|| PendingCount::begin(&shared.process_counter, uid, plan.limits.processes / 8));
-        let mut spec = ContainerSpec::new(shared, plan, namespaces, Watching::Yes)?;
+        let spec = ContainerSpec::new(shared, plan, namespaces)?;
         let (folder, program) = spec.resolve(&command)?;
         let found = is_expected
             .then(|| shared.pool.take(&spec.key(), || spec.stamps()))
@@ -219,17 +222,16 @@ impl Sandbox {
         let (streams, ends) = streams(&command.stdin)?;
         helper.start_command(&block, &streams)?;
         drop(streams);
-        let mut enforced = enforced(shared, plan, &identity, &group, weaker);
+        let enforced = enforced(shared, plan, &identity, &group, weaker);
         let ended = helper
             .process
             .pidfd
             .try_clone()
             .map_err(SandboxError::step("pidfd"))?;
-        let mut kept = ProtectionGuard {
-            protected: std::mem::take(&mut spec.protected),
+        let mut kept = CommandGuard {
+            judge: NameJudge::default(),
             resources: CommandResources { group, scratch },
             ended,
-            pool: Arc::downgrade(&shared.pool),
         };
         let network = match (&plan.network, spec.namespaces.ports.clone(), &shared.relay) {
             (Network::Allowed(domains), Some(ports), Some(relay)) => {
@@ -246,33 +248,19 @@ impl Sandbox {
             program: &program,
             limits: &plan.limits,
             group: &kept.resources.group,
-            protected: &mut kept.protected,
+            judge: &mut kept.judge,
             network,
             started,
         };
         let watched = watch
             .run(command.stdin, command.output, command.signals, cancel)
             .await;
-        let undone = kept.protected.restore(Some(&shared.pool));
-        if !kept.protected.is_complete {
-            enforced
-                .weaker
-                .push("the workspace is too large to look for every protected name in it".into());
-        }
+        let names = kept.judge.finish(&plan.files.project);
         let mut watched = watched?;
-        for UndoReport { path, why } in undone {
+        if names.is_broken {
             watched.end = End::Protected;
-            let what = path
-                .strip_prefix(&plan.files.project)
-                .unwrap_or(&path)
-                .display()
-                .to_string();
-            watched.denials.push(Denial {
-                layer: DenialLayer::Files,
-                what,
-                why,
-            });
         }
+        watched.denials.extend(names.denials);
         collect(watched.rest, std::mem::take(&mut kept.resources));
         if shared.tier != Tier::None && !pending::is_last_call() {
             self.make_ahead(plan);
@@ -300,7 +288,7 @@ impl Sandbox {
             if shared.counts_all() {
                 shared.process_counter.count(namespaces.identity.uid);
             }
-            let spec = ContainerSpec::new(&shared, &plan, namespaces, Watching::No).ok()?;
+            let spec = ContainerSpec::new(&shared, &plan, namespaces).ok()?;
             let (key, stamps) = (spec.key(), spec.stamps());
             if !shared.pool.has(&key) {
                 let helper = Helper::start(&spec.namespaces.block).ok()?;

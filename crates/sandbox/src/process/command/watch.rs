@@ -3,22 +3,24 @@
 
 use super::helper::block::EncodedBlock;
 use super::helper::layout::{
-    COMMAND_STEPS, CONTAINER_STEPS, ENDED, FAILED, GONE, HelperReport, OVERDUE, READY,
+    ANSWER_ALLOWED, ANSWER_REFUSED, COMMAND_STEPS, CONTAINER_STEPS, ENDED, FAILED, GONE,
+    HelperReport, OVERDUE, READY,
 };
 use super::helper::network::{self, RelayPorts, RunningRelay, StartRelay};
-use super::helper::start::Helper;
+use super::helper::start::{Helper, receive_name};
 use super::limits::cgroup::Group;
 use super::limits::memory;
 use super::output::pipes::{InputFeed, OutputSink};
-use super::protect::{Notice, ProtectedFiles};
+use super::protect::{NameJudge, NameReply};
 use super::{CapturedOutput, Denial, DenialLayer, End, Output, SandboxError, Stdin, Stream};
 use crate::network::Domains;
 use crate::plan::Limits;
 use crate::tier::Mechanism;
+use rustix::io::Errno;
 use std::fs::File;
 use std::future::pending;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncReadExt as _;
@@ -45,7 +47,7 @@ pub(super) struct CommandWatch<'a> {
     pub(super) program: &'a Path,
     pub(super) limits: &'a Limits,
     pub(super) group: &'a Group,
-    pub(super) protected: &'a mut ProtectedFiles,
+    pub(super) judge: &'a mut NameJudge,
     pub(super) network: Option<(RelayPorts, &'a Domains, &'a dyn StartRelay)>,
     pub(super) started: Instant,
 }
@@ -96,10 +98,10 @@ impl CommandWatch<'_> {
         let status = self.helper.status.try_clone().map_err(failed("pipe"))?;
         let mut status =
             pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(failed("pipe"))?;
-        let changes = self
-            .protected
-            .events()
-            .and_then(|events| register(events).ok());
+        let control = self.helper.control.as_ref().map(OwnedFd::try_clone);
+        let control = control.transpose().map_err(failed("socket"))?;
+        let control = control.map(register).transpose().map_err(failed("socket"))?;
+        let mut changes = None;
         let far = Duration::from_secs(365 * 24 * 3600);
         let deadline = tokio::time::Instant::from_std(self.started + self.limits.deadline.min(far));
         let mut sample = tokio::time::interval_at(tokio::time::Instant::now() + SAMPLE, SAMPLE);
@@ -155,14 +157,19 @@ impl CommandWatch<'_> {
                     }
                     None => signals = None,
                 },
-                () = changed(changes.as_ref(), self.protected), if cause.is_none() => cause = Some(End::Protected),
+                // The listening sockets of the network come first on it.
+                heard = hear(control.as_ref()), if cause.is_none() && self.network.is_none() => {
+                    self.answer(heard);
+                    if changes.is_none() {
+                        changes = self.judge.events().and_then(|events| register(events).ok());
+                    }
+                }
+                () = changed(changes.as_ref(), self.judge), if cause.is_none() => cause = Some(End::Protected),
                 _ = sample.tick(), if cause.is_none() => {
                     if self.group.cpu_time().is_some_and(|used| used > self.limits.cpu) {
                         cause = Some(End::OutOfTime);
                     } else if self.group.memory == Mechanism::Rlimit && memory::exceeds(self.helper.process.pid, self.limits.memory_bytes) {
                         cause = Some(End::OutOfMemory);
-                    } else if changes.is_none() && self.protected.peek() {
-                        cause = Some(End::Protected);
                     }
                 }
             }
@@ -191,9 +198,6 @@ impl CommandWatch<'_> {
         }
         if !reports.is_gone && reports.failure.is_none() {
             self.end_survivors(&mut status).await;
-        }
-        if let Some(events) = changes {
-            self.protected.keep(events.into_inner());
         }
         if reports.is_overdue && cause.is_none() {
             cause = Some(End::TimedOut);
@@ -227,6 +231,16 @@ impl CommandWatch<'_> {
             denials,
             rest,
         })
+    }
+
+    /// Answers a message of the helper about a name.
+    fn answer(&mut self, (message, file): (Vec<u8>, Option<OwnedFd>)) {
+        let (kind, passed) = match self.judge.hear(&message, file) {
+            NameReply::None => return,
+            NameReply::Refused => (ANSWER_REFUSED, None),
+            NameReply::Allowed(passed) => (ANSWER_ALLOWED, passed),
+        };
+        self.helper.answer(kind, passed.as_ref().map(AsFd::as_fd));
     }
 
     fn start_relay(&mut self) -> Result<Option<Box<dyn RunningRelay>>, SandboxError> {
@@ -382,12 +396,26 @@ async fn receive(signals: &mut Option<mpsc::Receiver<i32>>) -> Option<i32> {
     }
 }
 
-/// Returns when a protected file was created or replaced.
-async fn changed(events: Option<&AsyncFd<File>>, protected: &mut ProtectedFiles) {
-    // Another command may have found it already.
-    if protected.is_broken() {
-        return;
+/// The next message of the helper about a name.
+async fn hear(control: Option<&AsyncFd<OwnedFd>>) -> (Vec<u8>, Option<OwnedFd>) {
+    let Some(control) = control else {
+        return pending().await;
+    };
+    loop {
+        let Ok(mut ready) = control.readable().await else {
+            return pending().await;
+        };
+        match receive_name(control.get_ref().as_fd()) {
+            Ok((message, _)) if message.is_empty() => return pending().await,
+            Ok(heard) => return heard,
+            Err(Errno::AGAIN | Errno::INTR) => ready.clear_ready(),
+            Err(_) => return pending().await,
+        }
     }
+}
+
+/// Returns when a watched file changed to something harmful.
+async fn changed(events: Option<&AsyncFd<File>>, judge: &NameJudge) {
     let Some(events) = events else {
         return pending().await;
     };
@@ -395,10 +423,9 @@ async fn changed(events: Option<&AsyncFd<File>>, protected: &mut ProtectedFiles)
         let Ok(mut ready) = events.readable().await else {
             return pending().await;
         };
-        match protected.notice(events.get_ref()) {
-            Notice::Broken => return,
-            Notice::Nothing => ready.clear_ready(),
-            Notice::More => tokio::task::yield_now().await,
+        ready.clear_ready();
+        if judge.is_broken() {
+            return;
         }
     }
 }

@@ -6,7 +6,7 @@ use super::mounts::SHARED_MEMORY;
 use super::open;
 use crate::plan::{Access, Plan};
 use crate::process::command::SandboxError;
-use crate::process::command::protect::ProtectedFiles;
+use crate::process::command::protect::Protection;
 use crate::process::command::warm::stamp::FileStamp;
 use crate::tier::Tier;
 use std::collections::BTreeMap;
@@ -130,7 +130,7 @@ impl View {
         plan: &Plan,
         identity: &Identity,
         homes: &[PathBuf],
-        protected: &ProtectedFiles,
+        protected: &Protection,
         tier: Tier,
     ) -> Result<Self, SandboxError> {
         let files = &plan.files;
@@ -214,12 +214,7 @@ impl View {
             .filter_map(|path| fs::canonicalize(path).ok());
         let hidden: Vec<PathBuf> = hidden.collect();
         wanted.extend(hidden.into_iter().map(|path| (path, MountKind::Hidden)));
-        let pinned = protected
-            .pinned
-            .iter()
-            .map(|path| (path, MountKind::Pinned));
-        for (path, what) in pinned.chain(protected.fixed.iter().map(|path| (path, MountKind::Read)))
-        {
+        for (path, what) in protected.fixed.iter().map(|path| (path, MountKind::Read)) {
             // Hidden files stay hidden.
             let above = path.ancestors().find_map(|above| wanted.get(above));
             if above.is_some_and(|above| above.is_tree()) {
@@ -229,7 +224,7 @@ impl View {
         // Without namespaces, no name can be created or removed in a folder that holds something
         // closed.
         if tier == Tier::A {
-            pin_parents(&mut wanted, &protected.ways);
+            pin_parents(&mut wanted);
         }
         let mounts = mount_points(wanted);
         if mounts.iter().filter(|mount| mount.needs_slot()).count() > MOST_PLACES {
@@ -254,7 +249,7 @@ impl View {
 
 /// Pins the folders above closed or hidden paths: a command that renamed one would free the name
 /// for something else, and would expose what was hidden to the next command.
-fn pin_parents(wanted: &mut BTreeMap<PathBuf, MountKind>, links: &[PathBuf]) {
+fn pin_parents(wanted: &mut BTreeMap<PathBuf, MountKind>) {
     let mut ways = Vec::new();
     let closed = wanted
         .iter()
@@ -265,12 +260,7 @@ fn pin_parents(wanted: &mut BTreeMap<PathBuf, MountKind>, links: &[PathBuf]) {
             )
         })
         .map(|(path, _)| path.as_path());
-    // A link cannot be mounted over; it is a name in its folder.
-    let links = links
-        .iter()
-        .map(|folder| folder.join("link"))
-        .collect::<Vec<_>>();
-    for path in closed.chain(links.iter().map(PathBuf::as_path)) {
+    for path in closed {
         let above = path
             .ancestors()
             .skip(1)

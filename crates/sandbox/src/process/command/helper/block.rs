@@ -3,8 +3,8 @@
 
 use super::layout::{
     ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, CONTAINER_BASE, CONTAINER_STEPS, CommandHead,
-    ContainerHead, FIRST_PASSED, LOAD, NAMESPACE_BASE, NETWORK_MAKER, NETWORK_READER,
-    NETWORK_WRITER, NamespaceHead, Op, POKE, RULES, SLOTS, SyscallProgram,
+    ContainerHead, FIRST_PASSED, LISTENER_SENDER, LOAD, NAMESPACE_BASE, NETWORK_MAKER, NETWORK_READER,
+    NETWORK_WRITER, NamespaceHead, Op, POKE, RULES, SLOTS, SyscallProgram, TextList,
 };
 use std::ffi::CStr;
 use std::marker::PhantomData;
@@ -56,6 +56,8 @@ pub(crate) struct Slot(u16);
 impl Slot {
     /// The one that the container leaves to the command.
     pub(crate) const RULES: Self = Self(RULES);
+    /// The one that the helper leaves to the command.
+    pub(crate) const LISTENER_SENDER: Self = Self(LISTENER_SENDER);
     /// Those that the namespaces leave to the container.
     pub(crate) const NETWORK_MAKER: Self = Self(NETWORK_MAKER);
     pub(crate) const NETWORK_WRITER: Self = Self(NETWORK_WRITER);
@@ -136,7 +138,7 @@ impl ContainerBlock {
 impl CommandBlock {
     /// A block that starts a command.
     pub(crate) fn command() -> Self {
-        Self::new(COMMAND_BASE, COMMAND_STEPS, RULES, Vec::new())
+        Self::new(COMMAND_BASE, COMMAND_STEPS, LISTENER_SENDER, Vec::new())
     }
 }
 
@@ -208,6 +210,22 @@ impl<Head: Plain> Block<Head> {
         let mut addresses: Vec<u64> = texts.into_iter().map(|text| self.text(text)).collect();
         addresses.push(0);
         self.words(&addresses)
+    }
+
+    /// A list of texts with their lengths.
+    pub(crate) fn text_list<T: AsRef<[u8]>>(
+        &mut self,
+        texts: impl IntoIterator<Item = T>,
+    ) -> TextList {
+        let mut pairs = Vec::new();
+        for text in texts {
+            let text = text.as_ref();
+            pairs.extend([self.text(text), text.len() as u64]);
+        }
+        TextList {
+            address: self.words(&pairs),
+            count: pairs.len() as u64 / 2,
+        }
     }
 
     /// Adds a list of operations to the block.

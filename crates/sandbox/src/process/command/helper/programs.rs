@@ -1,17 +1,19 @@
 //! The three blocks of a command: its namespaces, its container, and the command itself.
 
 use super::block::{
-    Block, CommandBlock, ContainerBlock, EncodedBlock, NamespaceBlock, Plain, SyscallList,
+    Block, CommandBlock, ContainerBlock, EncodedBlock, NamespaceBlock, Plain, Slot, SyscallList,
 };
+use super::filter::names::{self, Answers};
 use super::filter::{MemoryFiles, Sockets, program};
 use super::layout::{
-    CommandHead, ContainerHead, FIRST_FREE, GUARDED, NamespaceHead, ONE_PROCESS, PEER,
+    CommandHead, ContainerHead, FIRST_FREE, GUARDED, NameRules, NamespaceHead, ONE_PROCESS, PEER,
     PID_NAMESPACE,
 };
 use super::network::{RelayPorts, listen, reach_itself};
 use super::network_namespace;
 use super::processors;
 use super::scheduling::{self, ChildScheduling};
+use crate::file::{GIT_FOLDER, protected_everywhere, protected_pairs};
 use crate::network::SANDBOX_HOSTNAME;
 use crate::plan::{Limits, Plan, Programs};
 use crate::process::command::files::identity::{Identity, UserChange};
@@ -21,6 +23,7 @@ use crate::process::command::files::view::View;
 use crate::process::command::leftovers::scratch::PROFILE;
 use crate::process::command::limits::rlimit::limit;
 use crate::process::command::prepare::PRIVATE_HOME;
+use crate::process::command::protect::{NameSupervision, Protection};
 use crate::process::command::watch::START;
 use crate::tier::Mechanism;
 use std::ffi::{OsStr, OsString};
@@ -53,6 +56,8 @@ pub(crate) struct CommandSpec<'a> {
     pub(crate) others: u64,
     /// Whether the container has a Landlock ruleset for it.
     pub(crate) is_ruled: bool,
+    /// What it must not change, and whether the helper sees to that; `None` to contain nothing.
+    pub(crate) names: Option<(&'a Protection, NameSupervision)>,
     /// The `.profile` to write into its private home, if each command gets a new one.
     pub(crate) profile: Option<String>,
     /// Its scheduling class, if that is a background class.
@@ -230,6 +235,7 @@ pub(crate) fn command(spec: &CommandSpec<'_>) -> EncodedBlock {
         .map(OsStr::as_bytes);
     let start = CommandHead {
         bytes: 0,
+        names: name_rules(&mut block, spec),
         command: block.program(&list),
         program: block.path(spec.program),
         arguments: block.texts(names),
@@ -363,13 +369,79 @@ fn become_command(block: &mut CommandBlock, list: &mut SyscallList, spec: &Comma
     list.begin(block.step("the folder to start in"));
     let folder = block.path(spec.folder);
     list.call(libc::SYS_chdir, &[&folder]);
-    limit(block, list, spec.limits, spec.memory, spec.others);
     if spec.is_ruled {
         landlock::restrict(block, list);
     }
+    // Before the limits: another command of this user may have as many descriptors in flight as
+    // its own limit allows, and then no process with the same limit passes one on.
+    if let Some((_, supervision)) = spec.names {
+        supervise_names(block, list, supervision);
+    }
+    limit(block, list, spec.limits, spec.memory, spec.others);
     list.begin(block.step("closing descriptors"));
     const CLOSE_LATER: u32 = 4;
     list.call(libc::SYS_close_range, &[&3, &u32::MAX, &CLOSE_LATER]);
+}
+
+/// Hands calls that make names to the helper from here on.
+fn supervise_names(block: &mut CommandBlock, list: &mut SyscallList, supervision: NameSupervision) {
+    const SET_FILTER: u32 = 1;
+    const NEW_LISTENER: u32 = 8;
+    // A signal that only interrupts must not make the command repeat what was done already.
+    const WAIT_UNLESS_KILLED: u32 = 32;
+    static MADE: [OnceLock<Vec<u8>>; 2] = [const { OnceLock::new() }; 2];
+    list.begin(block.step(SUPERVISING));
+    let is_ours = supervision == NameSupervision::Helper;
+    let (answers, flags) = if is_ours {
+        (Answers::Helper, NEW_LISTENER | WAIT_UNLESS_KILLED)
+    } else {
+        (Answers::Kernel, 0)
+    };
+    let code = MADE[usize::from(is_ours)].get_or_init(|| names::program(answers));
+    let (count, code) = (code.len() as u64 / 8, block.data(code));
+    let program = block.words(&[count, code]);
+    let listener = block.slot();
+    list.call(libc::SYS_seccomp, &[&SET_FILTER, &flags, &program])
+        .save_in(listener);
+    if !is_ours {
+        return;
+    }
+    let mut rights = Vec::from(20_u64.to_ne_bytes());
+    rights.extend(libc::SOL_SOCKET.to_ne_bytes());
+    rights.extend(libc::SCM_RIGHTS.to_ne_bytes());
+    rights.resize(24, 0);
+    let rights = block.data(&rights);
+    list.poke(rights + 16, listener);
+    let byte = block.data(&[1]);
+    let part = block.words(&[byte, 1]);
+    let message = block.words(&[0, 0, part, 1, rights, 24, 0]);
+    list.call(
+        libc::SYS_sendmsg,
+        &[&Slot::LISTENER_SENDER, &message, &libc::MSG_NOSIGNAL],
+    );
+}
+
+/// The step after which the helper makes the calls of the command.
+pub(crate) const SUPERVISING: &str = "supervising names";
+
+fn name_rules(block: &mut CommandBlock, spec: &CommandSpec<'_>) -> NameRules {
+    let Some((protection, NameSupervision::Helper)) = spec.names else {
+        return NameRules::default();
+    };
+    let bytes = |path: &PathBuf| path.as_os_str().as_bytes().to_vec();
+    let roots = protection.roots.iter();
+    let trees = protected_everywhere().filter(|name| *name != GIT_FOLDER);
+    let pairs = protected_pairs().map(|(outer, inner)| format!("{outer}/{inner}"));
+    NameRules {
+        are_supervised: 1,
+        is_ruled: spec.is_ruled.into(),
+        roots: block.text_list(roots.clone().map(|root| bytes(&root.path))),
+        bases: block.text_list(roots.map(|root| bytes(&root.base))),
+        closed: block.text_list(protection.closed.iter().map(bytes)),
+        pinned: block.text_list(protection.pinned.iter().map(bytes)),
+        trees: block.text_list(trees),
+        pairs: block.text_list(pairs),
+    }
 }
 
 fn write_profile(block: &mut CommandBlock, list: &mut SyscallList, text: &str) {

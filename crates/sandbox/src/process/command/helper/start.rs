@@ -14,13 +14,15 @@ use crate::process::sys::begin_elsewhere;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
-    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
-    sendmsg, socketpair,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    Shutdown,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg,
+    shutdown, socketpair,
 };
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use std::fs::{File, OpenOptions};
-use std::io::{self, IoSlice, Read as _, Write as _};
+use std::io::{self, IoSlice, IoSliceMut, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -180,7 +182,10 @@ impl Helper {
     /// Asks the helper to kill everything and exit. It does so at once, and leaves no process
     /// behind.
     pub(crate) fn stop(&mut self) {
-        self.control = None;
+        if let Some(control) = self.control.take() {
+            // Whoever else has it open, the helper hears that it is over.
+            let _ = shutdown(&control, Shutdown::Both);
+        }
     }
 
     /// Ends everything, and waits for it for a moment at most: no command can delay it.
@@ -216,6 +221,12 @@ impl Helper {
         }
     }
 
+    /// Answers a question about a name.
+    pub(crate) fn answer(&self, kind: u8, file: Option<BorrowedFd<'_>>) {
+        // A helper that is gone needs no answer.
+        let _ = self.send(kind, file.as_slice());
+    }
+
     /// The next report; `None` after the last one, an error if none arrives in time.
     pub(crate) fn next_report(&mut self, time: Duration) -> io::Result<Option<HelperReport>> {
         if !retry_on_intr(|| wait_readable(&self.status, time))? {
@@ -225,6 +236,28 @@ impl Helper {
         let is_read = self.status.read_exact(&mut bytes).is_ok();
         Ok(is_read.then(|| HelperReport::from_bytes(&bytes)))
     }
+}
+
+/// A message of the helper about a name, and the file it passes; empty if there will be none.
+pub(crate) fn receive_name(
+    control: BorrowedFd<'_>,
+) -> Result<(Vec<u8>, Option<OwnedFd>), Errno> {
+    /// A path, and what the message is.
+    const LONGEST: usize = 4096 + 512;
+    let mut bytes = vec![0; LONGEST];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut rights = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let parts = &mut [IoSliceMut::new(&mut bytes)];
+    let received = recvmsg(control, parts, &mut rights, flags)?;
+    let mut file = None;
+    for message in rights.drain() {
+        if let RecvAncillaryMessage::ScmRights(files) = message {
+            file = files.last().or(file);
+        }
+    }
+    bytes.truncate(received.bytes);
+    Ok((bytes, file))
 }
 
 impl HelperReport {

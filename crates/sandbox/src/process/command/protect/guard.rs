@@ -1,22 +1,20 @@
-//! Restoring protected files and cleaning up, even if the caller no longer waits.
+//! Finishing a command even if the caller no longer waits.
 
-use super::ProtectedFiles;
+use super::NameJudge;
 use crate::process::child::wait_readable;
 use crate::process::command::leftovers::scratch::Scratch;
 use crate::process::command::limits::cgroup::Group;
-use crate::process::command::warm::pool::ContainerPool;
 use std::os::fd::OwnedFd;
-use std::sync::Weak;
+use std::path::Path;
 use std::time::Duration;
 
-/// The protected files of a running command, and its resources, which are removed when none of its
-/// processes is left.
-pub(in super::super) struct ProtectionGuard {
-    pub(in super::super) protected: ProtectedFiles,
+/// The judge of a running command, and its resources, which are removed when none of its processes
+/// is left.
+pub(in super::super) struct CommandGuard {
+    pub(in super::super) judge: NameJudge,
     pub(in super::super) resources: CommandResources,
     /// Becomes readable when no process of the command is left.
     pub(in super::super) ended: OwnedFd,
-    pub(in super::super) pool: Weak<ContainerPool>,
 }
 
 /// What a command uses.
@@ -26,29 +24,28 @@ pub(in super::super) struct CommandResources {
     pub(in super::super) scratch: Option<Scratch>,
 }
 
-impl Drop for ProtectionGuard {
-    /// If the caller waited, everything is restored already. If not, the command is being ended
+impl Drop for CommandGuard {
+    /// If the caller waited, everything is finished already. If not, the command is being ended
     /// now.
     fn drop(&mut self) {
         const LONG: Duration = Duration::from_secs(5);
-        let (mut protected, resources) = (
-            std::mem::take(&mut self.protected),
+        let (mut judge, resources) = (
+            std::mem::take(&mut self.judge),
             std::mem::take(&mut self.resources),
         );
-        if !protected.has_roots() && resources.group.is_none() && resources.scratch.is_none() {
+        if judge.is_idle() && resources.group.is_none() && resources.scratch.is_none() {
             return;
         }
         let Ok(ended) = self.ended.try_clone() else {
             return;
         };
-        let pool = self.pool.clone();
-        let restore = move || {
+        let finish = move || {
             let _ = wait_readable(&ended, LONG);
-            protected.restore(pool.upgrade().as_deref());
+            judge.finish(Path::new("/"));
             drop(resources);
         };
         let _ = std::thread::Builder::new()
-            .name("restore".into())
-            .spawn(restore);
+            .name("finish".into())
+            .spawn(finish);
     }
 }

@@ -1,231 +1,159 @@
-//! Protected files, as a contained command meets them.
+//! What a contained command must not change: the files that govern it, and what runs programs on a
+//! person's behalf.
 //!
-//! The helper mounts existing ones read-only over themselves. It cannot mount over missing ones
-//! without leaving files in the workspace that confuse other programs; and a mount is gone when a
-//! process outside replaces the file under it. So the harness watches every folder that a command
-//! may write, from before it reads the folder ([`scan`]), and kills a command that creates a
-//! protected file, or runs while one is replaced. When none of its processes is left, the harness
-//! sets new files aside and puts replaced ones back ([`restore`]).
+//! The helper carries out every call of a command that makes or removes a name or opens a file for
+//! writing (`helper/names`), and refuses what [`Protection`] lists and the one table of protected
+//! names says, at any depth and whether it exists or not. So nothing is searched before a command
+//! starts, and nothing must be undone after it. What only the content of a file tells, the harness
+//! judges: [`NameJudge`].
 //!
-//! Names are resolved from a descriptor of the place they are in ([`writable_root`],
-//! [`path_node`]): places can be moved, and paths have a maximal length.
+//! Where another program already supervises names, the kernel allows no second one. There, what
+//! exists is mounted read-only instead ([`Protection::fixed`]).
 
-mod events;
-mod git;
 mod guard;
-mod path_node;
-mod protected_file;
-mod restore;
-mod scan;
-mod writable_root;
+mod judge;
+mod pointer;
 
+use crate::file::{protected_everywhere, protected_pairs};
+use crate::git::{GitAnswer, PersonalConfig, PlaceKind, look};
 use crate::plan::{Access, Plan};
-use crate::process::command::files::open;
-use crate::tier::Tier;
-pub(super) use guard::{CommandResources, ProtectionGuard};
-use path_node::PathNode;
-use protected_file::ProtectedFile;
-pub(super) use restore::UndoReport;
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
-use std::fs::File;
+pub(super) use guard::{CommandGuard, CommandResources};
+pub(super) use judge::{NameJudge, NameReply};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-use writable_root::{ScanDepth, WritableRoot};
 
-/// Whether changes will be watched.
+/// Who carries out the calls of commands that make names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Watching {
-    /// A command will run.
-    Yes,
-    /// Only the present state is needed.
-    No,
+pub(super) enum NameSupervision {
+    /// The helper.
+    Helper,
+    /// The kernel, because another program supervises names already.
+    None,
 }
 
-/// The result of reading events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Notice {
-    /// A protected file was created or replaced: the command must end.
-    Broken,
-    /// Nothing important, and all events were read.
-    Nothing,
-    /// Nothing important so far.
-    More,
-}
-
-/// Events handled before other tasks get their turn.
-const MOST_AT_ONCE: usize = 2000;
-/// How long to scan folders before other tasks get their turn.
-const TURN: Duration = Duration::from_millis(5);
-/// How often to scan everything because events were missed.
-const OFTEN: Duration = Duration::from_secs(1);
-
-/// The protected files where one command may write.
-#[derive(Debug, Default)]
-pub(super) struct ProtectedFiles {
-    /// The places that may be written.
-    roots: Vec<WritableRoot>,
-    /// The protected files that exist.
-    existing: Vec<ProtectedFile>,
-    /// Missing targets of links.
-    aliases: Vec<PathBuf>,
-    /// Git folders that are not called `.git`: programs started in one obey its `config`.
-    bare: BTreeSet<PathNode>,
-    /// May not change, nor anything below them.
-    pub(super) fixed: Vec<PathBuf>,
-    /// May not be replaced, but their content may change.
+/// What a command of one plan must not change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Protection {
+    /// The places that it may write and others see.
+    pub(super) roots: Vec<WritableRoot>,
+    /// Paths that do not change, nor anything below them.
+    pub(super) closed: Vec<PathBuf>,
+    /// Paths that are not removed, renamed or replaced, but whose content may change.
     pub(super) pinned: Vec<PathBuf>,
-    /// Folders that contain a protected link.
-    pub(super) ways: Vec<PathBuf>,
-    /// Receives changes, and the folder of each watch.
-    events: Option<File>,
-    folders: HashMap<i32, PathNode>,
-    /// Folders that could not be scanned.
-    closed: BTreeSet<PathNode>,
-    /// Whether changes may have been missed.
-    must_rescan: bool,
-    scanned_at: Option<Instant>,
-    /// New folders that were not scanned yet.
-    unread: VecDeque<PathNode>,
-    /// Folders that were scanned since the command ended, by device and inode.
-    scanned: Option<HashSet<(u64, u64)>>,
-    /// Protected names that were created.
-    intruders: BTreeSet<PathNode>,
-    /// Whether protection is by file, so that a replacement is as closed as any new file: then
-    /// replacing one does no harm.
-    is_by_file: bool,
-    /// Whether files that are found are kept open.
-    holds: bool,
-    /// Whether everything was scanned.
-    pub(super) is_complete: bool,
+    /// What is mounted read-only, because nobody supervises names.
+    pub(super) fixed: Vec<PathBuf>,
 }
 
-impl ProtectedFiles {
-    /// Scans everything that a plan lets a command write.
-    pub(super) fn find(plan: &Plan, tier: Tier, watching: Watching) -> Self {
-        let mut found = Self {
-            is_complete: true,
-            is_by_file: tier == Tier::B,
-            ..Self::default()
-        };
+/// A place that a command may write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct WritableRoot {
+    pub(super) path: PathBuf,
+    /// The folder that protected names are relative to.
+    pub(super) base: PathBuf,
+}
+
+impl Protection {
+    /// What a plan's command must not change.
+    pub(super) fn of(plan: &Plan, supervision: NameSupervision) -> Self {
         let files = &plan.files;
         let own = match (files.access, files.only.is_empty()) {
             (Access::Write, true) => std::slice::from_ref(&files.workspace),
             (Access::Write, false) => &files.only[..],
             _ => &[],
         };
-        for path in own.iter().chain(&files.writable) {
-            found.add_root(path, &files.project);
-        }
+        let root = |path: &PathBuf| {
+            let base = match path.starts_with(&files.project) {
+                true => &files.project,
+                false => path.parent().unwrap_or(path),
+            };
+            WritableRoot {
+                path: path.clone(),
+                base: base.to_path_buf(),
+            }
+        };
+        let mut found = Self {
+            roots: own.iter().chain(&files.writable).map(root).collect(),
+            ..Self::default()
+        };
         if found.roots.is_empty() {
             return found;
         }
-        if watching == Watching::Yes {
-            found.events = events::take(&found.roots[0].path);
+        let person = PersonalConfig::of_home(files.home.as_deref(), None);
+        let mut tops = vec![files.project.clone(), files.workspace.clone()];
+        tops.extend(found.roots.iter().map(|root| root.path.clone()));
+        tops.sort();
+        tops.dedup();
+        for top in &tops {
+            found.add_git(&look(top, &person), supervision);
+            found.add_names(top, supervision);
         }
-        found.scan_first(&files.project, watching);
-        found.fixed.sort();
-        found.fixed.dedup();
+        for list in [&mut found.closed, &mut found.pinned, &mut found.fixed] {
+            list.sort();
+            list.dedup();
+        }
         found
     }
 
-    fn add_root(&mut self, path: &Path, project: &Path) {
-        // The scan of a place covers the places inside it.
-        if self
-            .roots
-            .iter()
-            .any(|root| root.depth == ScanDepth::Whole && path.starts_with(&root.path))
-        {
-            return;
+    /// Adds what Git obeys.
+    fn add_git(&mut self, answer: &GitAnswer, supervision: NameSupervision) {
+        for place in answer.places.iter().filter(|place| place.kind.governs()) {
+            let list = match (place.kind, supervision) {
+                (PlaceKind::Folder, _) => &mut self.pinned,
+                (_, NameSupervision::None) => &mut self.fixed,
+                // Their names say what they are, and the harness judges their content; working
+                // trees come and go.
+                (PlaceKind::Pointer, _) => continue,
+                (PlaceKind::Config, _) if is_in_git(&place.path) => &mut self.pinned,
+                _ => &mut self.closed,
+            };
+            list.push(place.path.clone());
+            self.closed.extend(place.links.iter().cloned());
         }
-        // The view refuses a place that cannot be opened.
-        let Ok(folder) = open::open_exact(path) else {
-            return;
-        };
-        let (base, depth) = if path.starts_with(project) {
-            (project, ScanDepth::Whole)
+        if supervision == NameSupervision::None {
+            // What could not be seen is not harmless.
+            self.fixed.extend(answer.gaps.iter().map(|gap| gap.path.clone()));
         } else {
-            (path.parent().unwrap_or(path), ScanDepth::Top)
-        };
-        let below = path.strip_prefix(base).unwrap_or(path).to_string_lossy();
-        let node = PathNode::of_root(self.roots.len(), &below);
-        self.roots.push(WritableRoot {
-            path: path.to_path_buf(),
-            depth,
-            node,
-            folder,
-        });
-    }
-
-    /// The descriptor that becomes readable on a change. `None` if there is nothing to watch, or no
-    /// descriptor to watch with: users have few of them.
-    pub(super) fn events(&mut self) -> Option<File> {
-        self.events.take()
-    }
-
-    /// Takes the descriptor back.
-    pub(super) fn keep(&mut self, events: File) {
-        self.events = Some(events);
-    }
-
-    /// Handles events.
-    pub(super) fn notice(&mut self, events: &File) -> Notice {
-        let is_all = self.read_events(events, MOST_AT_ONCE);
-        // A command that makes more changes than can be read is not scanned all the time.
-        if self.must_rescan
-            && self
-                .scanned_at
-                .is_none_or(|scanned_at| scanned_at.elapsed() > OFTEN)
-        {
-            self.must_rescan = false;
-            self.rescan(Some(events));
-            self.scanned_at = Some(Instant::now());
-        }
-        let is_all = self.scan_for(events, TURN) && is_all;
-        match (self.is_broken(), is_all) {
-            (true, _) => Notice::Broken,
-            (false, true) => Notice::Nothing,
-            (false, false) => Notice::More,
+            self.closed.extend(answer.gaps.iter().map(|gap| gap.path.clone()));
         }
     }
 
-    /// Without a descriptor: looks at the places themselves.
-    pub(super) fn peek(&mut self) -> bool {
-        self.check_all();
-        for place in self.places() {
-            self.scan(vec![place], scan::ScanPhase::Peek);
+    /// Adds the protected names at the top of a place: where they lead, if they are links, and
+    /// themselves, if nobody supervises names.
+    fn add_names(&mut self, top: &Path, supervision: NameSupervision) {
+        let names = protected_everywhere()
+            .map(str::to_owned)
+            .chain(protected_pairs().map(|(outer, inner)| format!("{outer}/{inner}")));
+        for path in names.map(|name| top.join(name)) {
+            let Ok(facts) = fs::symlink_metadata(&path) else {
+                continue;
+            };
+            if facts.is_symlink() {
+                self.closed.extend(target(&path));
+            }
+            if supervision == NameSupervision::None && !path.ends_with(".git") {
+                self.fixed.push(path);
+            }
         }
-        self.is_broken()
     }
+}
 
-    /// Whether the command must end.
-    pub(super) fn is_broken(&self) -> bool {
-        !self.intruders.is_empty() || self.existing.iter().any(|existing| existing.was_replaced)
+/// Where a link leads, also if nothing is there.
+fn target(link: &Path) -> Option<PathBuf> {
+    const MOST_LINKS: usize = 40;
+    let mut path = link.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        if let Ok(real) = fs::canonicalize(&path) {
+            return Some(real);
+        }
+        let folder = fs::canonicalize(path.parent()?).ok()?;
+        match fs::read_link(folder.join(path.file_name()?)) {
+            Ok(next) => path = folder.join(next),
+            Err(_) => return Some(folder.join(path.file_name()?)),
+        }
     }
+    None
+}
 
-    /// Whether something may have to be restored.
-    pub(super) fn has_roots(&self) -> bool {
-        !self.roots.is_empty()
-    }
-
-    /// The nodes of the places.
-    fn places(&self) -> Vec<PathNode> {
-        self.roots.iter().map(|root| root.node.clone()).collect()
-    }
-
-    /// A path as a node below a place; `None` if it is in none.
-    fn node_of(&self, path: &Path) -> Option<PathNode> {
-        let mut roots = self.roots.iter();
-        let root = roots.find(|root| path.starts_with(&root.path))?;
-        Some(root.node.below(path.strip_prefix(&root.path).ok()?))
-    }
-
-    /// The place of a node.
-    fn root_of(&self, node: &PathNode) -> &WritableRoot {
-        &self.roots[node.root()]
-    }
-
-    /// The path of a node when the command started.
-    fn path_of(&self, node: &PathNode) -> PathBuf {
-        node.path(&self.root_of(node).path)
-    }
+fn is_in_git(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == ".git")
 }

@@ -4,6 +4,7 @@
 //! reaches past files, namespaces and limits. The program is a search tree, because the kernel
 //! simulates it for every system call when it is installed.
 
+pub(super) mod names;
 mod others;
 
 use others::others;
@@ -209,8 +210,6 @@ fn set_user() -> Vec<(u32, Vec<Instruction>)> {
         (number(FCHMODAT2), refuse_bits(2, SET_USER)),
         (number(libc::SYS_mknodat), refuse_bits(2, SET_USER)),
         (number(libc::SYS_openat), refuse_made(2, 3)),
-        // Its mode is in memory, where a filter cannot look; programs fall back to `openat`.
-        (number(libc::SYS_openat2), refuse(libc::ENOSYS)),
     ];
     #[cfg(target_arch = "x86_64")]
     leaves.extend([
@@ -443,7 +442,6 @@ mod tests {
             libc::SYS_ioctl,
             libc::SYS_socket,
             libc::SYS_socketpair,
-            libc::SYS_openat2,
             libc::SYS_sched_setattr,
         ]
         .map(number);
