@@ -19,6 +19,7 @@ mod protected_names;
 mod real;
 mod replaced;
 mod sockets;
+mod scratch;
 mod warm;
 mod world;
 
