@@ -2,6 +2,7 @@
 //! one that starts processes.
 
 pub mod file;
+pub mod git;
 mod lock;
 pub mod network;
 pub mod plan;
