@@ -8,6 +8,7 @@
 )]
 
 mod files;
+mod git;
 mod network;
 mod process;
 mod user;
