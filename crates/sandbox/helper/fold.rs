@@ -1,14 +1,5 @@
 //! Names as a file system that ignores case and invisible characters compares them.
 
-/// Whether a name is this one, which is in lower case, in any spelling that such a file system
-/// takes for it: `.Harness`, `.harne\u{17f}s`.
-pub(crate) fn is_same(name: &[u8], wanted: &str) -> bool {
-    if name.is_ascii() {
-        return name.eq_ignore_ascii_case(wanted.as_bytes());
-    }
-    core::str::from_utf8(name).is_ok_and(|name| folded(name).eq(wanted.chars()))
-}
-
 /// A name in the one spelling that stands for all.
 pub(crate) fn folded(name: &str) -> impl Iterator<Item = char> {
     name.chars()

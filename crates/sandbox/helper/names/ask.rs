@@ -1,9 +1,8 @@
 //! What the supervisor asks the harness, and tells it.
 
 use super::place::{Kind, Place, kind_of, open_at};
-use super::rules::{self, Deed, Verdict, judge};
-use super::{EACCES, EINTR, EIO, Failure, Supervisor, checked, close, open::flag};
-use crate::fold::is_same;
+use super::rules::{self, Deed, Verdict, is_same, judge};
+use super::{EACCES, EINTR, EIO, ENOENT, Failure, Supervisor, checked, close, open::flag};
 use crate::layout::{
     ANSWER_ALLOWED, ASK_CONFIGURATION, ASK_FOLDER, ASK_POINTER, CONTROL, TELL_REFUSED,
 };
@@ -26,40 +25,51 @@ impl Supervisor {
         }
     }
 
-    /// A folder with four names in it is a repository, whatever it is called. Its configuration
-    /// must be harmless when the last of them is made.
+    /// A folder with certain names in it is a repository, whatever it is called. When the last of
+    /// them is made, its configuration must be harmless; later it changes only through Git.
     fn check_repository(&mut self, place: &Place, deed: Deed) -> Result<(), Failure> {
-        if matches!(deed, Deed::Remove | Deed::Leave) || !self.completes_repository(place) {
+        // In Git's own folders, the names alone decide.
+        let is_gits = self.base.is_none() || rules::is_in_git(self.real.bytes());
+        if is_gits || matches!(deed, Deed::Remove | Deed::Leave) {
             return Ok(());
         }
-        if self.name_bytes(place).eq_ignore_ascii_case(b"config") {
+        let name = self.name_bytes(place);
+        let is_hook = self.real.bytes().ends_with(b"/hooks") && !name.ends_with(b".sample");
+        if is_hook && is_repository(place.folder, b"", Above::Yes) {
+            return Err(self.refuse(place));
+        }
+        if !rules::is_of_repository(name) || !is_repository(place.folder, name, Above::No) {
+            return Ok(());
+        }
+        let is_closed = is_same(name, "config") || is_same(name, "commondir");
+        let leads_on = kind_of(place.folder, c"commondir".as_ptr() as u64) != Kind::Nothing;
+        if is_closed || leads_on {
             return Err(self.refuse(place));
         }
         let flags = flag::NO_LINK | flag::NO_WAIT | flag::CLOSE_ON_EXEC;
         let configuration = c"config".as_ptr() as u64;
-        let Ok(file) = checked(open_at(place.folder, configuration, flags, 0)) else {
-            return Err(self.refuse(place));
+        let file = match checked(open_at(place.folder, configuration, flags, 0)) {
+            Ok(file) => file,
+            // It is judged when it is made.
+            Err(ENOENT) => return Ok(()),
+            Err(_) => return Err(self.refuse(place)),
         };
         let asked = self.ask(ASK_CONFIGURATION, b"config", Some(file));
         close(file);
         match asked {
-            Ok(new) => {
-                close(new);
+            Ok(copy) => {
+                close(copy);
                 Ok(())
             }
             Err(_) => Err(self.refuse(place)),
         }
     }
 
-    /// Whether a name would be the last of those that make a folder a repository.
-    pub(super) fn completes_repository(&self, place: &Place) -> bool {
-        let name = self.name_bytes(place);
+    /// Whether a file is the configuration of a repository once it has this name.
+    pub(super) fn is_configuration(&self, place: &Place) -> bool {
         self.base.is_some()
-            && rules::may_complete_repository(name)
-            && rules::REPOSITORY.iter().all(|part| {
-                let is_itself = is_same(name, rules::without_null(part));
-                is_itself || kind_of(place.folder, part.as_ptr() as u64) != Kind::Nothing
-            })
+            && is_same(self.name_bytes(place), "config")
+            && is_repository(place.folder, b"config", Above::No)
     }
 
     /// Has the harness watch a file that leads Git somewhere, before the command can write it.
@@ -157,4 +167,25 @@ impl Supervisor {
             }
         }
     }
+}
+
+/// Whether the folder around another is meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Above {
+    Yes,
+    No,
+}
+
+/// Whether a folder is a repository once it has this name.
+fn is_repository(folder: i32, name: &[u8], above: Above) -> bool {
+    let has = |wanted: &str| {
+        let mut path = [0_u8; 16];
+        let start = if above == Above::Yes { 3 } else { 0 };
+        path[..start].copy_from_slice(&b"../"[..start]);
+        path[start..start + wanted.len()].copy_from_slice(wanted.as_bytes());
+        is_same(name, rules::without_null(wanted))
+            || kind_of(folder, path.as_ptr() as u64) != Kind::Nothing
+    };
+    let [head, objects, refs, common] = rules::REPOSITORY;
+    has(head) && (has(objects) && has(refs) || has(common))
 }

@@ -174,7 +174,7 @@ impl Supervisor {
         let is_configuration = kind == Kind::Other
             && flags & EXCHANGE == 0
             && (judge(&self.rules, self.base, real, name, deed) == Verdict::Configuration
-                || name.eq_ignore_ascii_case(b"config") && self.completes_repository(&place));
+                || self.is_configuration(&place));
         if comes {
             return Err(self.refuse(&place));
         }

@@ -1,6 +1,6 @@
 //! Which names a command may make, change or remove, in the places that other programs see.
 
-use crate::fold::is_same;
+use crate::fold::folded;
 use crate::layout::{NameRules, TextList};
 
 /// What a command does with a name.
@@ -207,19 +207,24 @@ fn inside_git<'a, I: Iterator<Item = &'a [u8]>>(
     Verdict::Allowed
 }
 
-/// The four names that make any folder a repository, as the kernel takes them.
-pub(super) const REPOSITORY: [&str; 4] = ["HEAD\0", "config\0", "objects\0", "refs\0"];
+/// The names that make any folder a repository, as the kernel takes them: the first, with the next
+/// two or the last.
+pub(super) const REPOSITORY: [&str; 4] = ["HEAD\0", "objects\0", "refs\0", "commondir\0"];
 
-/// Whether a name is one of them.
-pub(super) fn may_complete_repository(name: &[u8]) -> bool {
-    REPOSITORY
-        .iter()
-        .any(|wanted| is_same(name, without_null(wanted)))
+/// Whether a name counts in a repository, whatever that is called.
+pub(super) fn is_of_repository(name: &[u8]) -> bool {
+    let mut names = REPOSITORY.iter().map(|name| without_null(name));
+    is_same(name, "config") || names.any(|wanted| is_same(name, wanted))
 }
 
 /// Whether a folder that moves from one folder to another comes into Git's own from outside.
 pub(super) fn comes_into_git(to: &[u8], from: &[u8]) -> bool {
     git_folder_of(to).is_some_and(|git| !is_within(from, git))
+}
+
+/// Whether a folder is Git's own, or in it.
+pub(super) fn is_in_git(folder: &[u8]) -> bool {
+    git_folder_of(folder).is_some()
 }
 
 /// The part of a path that leads to Git's folder.
@@ -269,4 +274,13 @@ pub(super) fn texts(list: &TextList) -> impl Iterator<Item = &'static [u8]> {
         // SAFETY: as above.
         unsafe { core::slice::from_raw_parts(address as *const u8, length as usize) }
     })
+}
+
+/// Whether a name is this one, which is in lower case, in any spelling that such a file system
+/// takes for it: `.Harness`, `.harne\u{17f}s`.
+pub(super) fn is_same(name: &[u8], wanted: &str) -> bool {
+    if name.is_ascii() {
+        return name.eq_ignore_ascii_case(wanted.as_bytes());
+    }
+    core::str::from_utf8(name).is_ok_and(|name| folded(name).eq(wanted.chars()))
 }

@@ -67,8 +67,7 @@ pub(super) fn find(at_most: Tier) -> Findings {
     let mut attempt = |tier| match attempt(landlock, tier, names) {
         // Another program supervises names here, and the kernel allows only one.
         Err(failure)
-            if failure.step == SUPERVISING
-                && failure.cause.raw_os_error() == Some(libc::EBUSY) =>
+            if failure.step == SUPERVISING && failure.cause.raw_os_error() == Some(libc::EBUSY) =>
         {
             names = NameSupervision::None;
             attempt(landlock, tier, names)

@@ -81,6 +81,7 @@ impl<'a> ContainerSpec<'a> {
                 &view,
                 shared.landlock,
                 &shared.folder_cache,
+                shared.names,
             ),
             Tier::None => (Vec::new(), BTreeMap::new()),
         };

@@ -100,7 +100,10 @@ impl CommandWatch<'_> {
             pipe::Receiver::from_owned_fd(OwnedFd::from(status)).map_err(failed("pipe"))?;
         let control = self.helper.control.as_ref().map(OwnedFd::try_clone);
         let control = control.transpose().map_err(failed("socket"))?;
-        let control = control.map(register).transpose().map_err(failed("socket"))?;
+        let control = control
+            .map(register)
+            .transpose()
+            .map_err(failed("socket"))?;
         let mut changes = None;
         let far = Duration::from_secs(365 * 24 * 3600);
         let deadline = tokio::time::Instant::from_std(self.started + self.limits.deadline.min(far));
@@ -187,6 +190,13 @@ impl CommandWatch<'_> {
                 };
                 self.finish_off(&pidfd, gone).await;
                 break;
+            }
+        }
+        // What the helper said last may still be there.
+        while let (Some(control), None) = (&control, &self.network) {
+            match receive_name(control.get_ref().as_fd()) {
+                Ok((message, file)) if !message.is_empty() => self.answer((message, file)),
+                _ => break,
             }
         }
         // Nothing important is reported after that.

@@ -19,7 +19,6 @@ mod protected_names;
 mod real;
 mod replaced;
 mod sockets;
-mod scratch;
 mod warm;
 mod world;
 

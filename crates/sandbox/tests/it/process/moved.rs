@@ -1,6 +1,6 @@
 //! Places that are moved while a command writes in them.
 
-use crate::process::world::{World, eventually, in_every_tier};
+use crate::process::world::{World, eventually, in_every_tier, is_refused};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -29,45 +29,24 @@ fn after_moving(world: &World, plan: &Plan, line: &str, from: &Path, to: &Path) 
     })
 }
 
-fn set_aside(folder: &Path) -> usize {
-    let names = fs::read_dir(folder)
-        .expect("a folder")
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.starts_with("set-aside-")).count()
-}
-
 #[test]
-fn protected_files_made_in_a_moved_workspace_are_set_aside() {
+fn protected_files_are_not_made_in_a_moved_workspace() {
     in_every_tier(|world| {
         if !world.can_write() {
             return;
         }
         let (from, to) = (world.plan.files.workspace.clone(), world.beside("moved"));
         for line in [
-            "mkdir .claude; sleep 5",
-            "mkdir -p a/b; echo evil > a/b/harness.md; sleep 5",
+            "mkdir .claude",
+            "mkdir -p a/b; echo evil > a/b/harness.md",
             "echo evil > .mcp.json",
         ] {
             let finished = after_moving(world, &world.plan, line, &from, &to);
-            assert_eq!(
-                finished.end,
-                End::Protected,
-                "{line}: {}",
-                finished.stderr.text
-            );
+            assert!(is_refused(&finished), "{line}: {}", finished.stderr.text);
             let names = [".claude", "a/b/harness.md", ".mcp.json"];
             assert!(
                 names.iter().all(|name| !to.join("src").join(name).exists()),
                 "{line}: it stays"
-            );
-            assert!(
-                finished
-                    .denials
-                    .iter()
-                    .any(|denial| denial.why.contains("set aside as")),
-                "{:?}",
-                finished.denials
             );
             fs::remove_dir_all(to.join("src")).expect("removed");
             fs::create_dir(to.join("src")).expect("a folder");
@@ -100,7 +79,8 @@ fn a_folder_where_the_workspace_was_is_left_alone() {
         fs::write(world.ws("harness.md"), "first").expect("a file");
         let (started, go) = (world.ws("src/started"), to.join("src/go"));
         let finished = std::thread::scope(|scope| {
-            let line = "cd src; echo > started; while [ ! -e go ]; do sleep 0.01; done; mkdir .claude; sleep 5";
+            let line =
+                "cd src; echo > started; while [ ! -e go ]; do sleep 0.01; done; mkdir .claude";
             let running = scope.spawn(|| world.shell(line));
             assert!(
                 eventually(Duration::from_secs(10), || started.exists()),
@@ -112,9 +92,9 @@ fn a_folder_where_the_workspace_was_is_left_alone() {
             fs::write(&go, "").expect("a file");
             running.join().expect("it ran")
         });
-        assert_eq!(finished.end, End::Protected);
+        assert!(is_refused(&finished));
         assert!(
-            from.join("src/.claude").exists() && set_aside(&from.join("src")) == 0,
+            from.join("src/.claude").exists(),
             "somebody else's is touched"
         );
         assert_eq!(
@@ -141,7 +121,7 @@ fn a_place_beside_the_workspace_is_protected_wherever_it_is_moved() {
         (plan.files.workspace, plan.files.writable) = (world.ws(""), vec![place.clone()]);
         plan.files.workspace = fs::canonicalize(&plan.files.workspace).expect("a path");
         plan.files.only = vec![world.ws("src")];
-        let line = format!("cd {}/src; cd .; mkdir .claude; sleep 5", place.display());
+        let line = format!("cd {}/src; cd .; mkdir .claude", place.display());
         // The command enters the folder before it is moved, because no path leads there afterwards.
         let line = line.replace(
             "cd .;",
@@ -157,7 +137,7 @@ fn a_place_beside_the_workspace_is_protected_wherever_it_is_moved() {
             fs::write(to.join("src/go"), "").expect("a file");
             running.join().expect("it ran")
         });
-        assert_eq!(finished.end, End::Protected, "{}", finished.stderr.text);
+        assert!(is_refused(&finished), "{}", finished.stderr.text);
         assert!(!to.join("src/.claude").exists());
     });
 }

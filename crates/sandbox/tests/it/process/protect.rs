@@ -1,6 +1,6 @@
 //! Protected files.
 
-use crate::process::world::{in_every_tier, in_tier, patient};
+use crate::process::world::{in_every_tier, in_tier, is_refused};
 use std::fs;
 use std::os::unix::fs::symlink;
 use tool_harness_sandbox::process::{DenialLayer, End};
@@ -74,15 +74,7 @@ fn protected_files_can_be_read_and_not_changed_and_their_neighbours_can() {
             "governs"
         );
         if world.can_write() {
-            // Without namespaces, nothing can be created in a folder that holds something
-            // protected.
-            world.says(if world.tier() == Tier::A {
-                "echo ok > sub/neighbour"
-            } else {
-                "echo ok > src/neighbour"
-            });
-        }
-        if world.tier() == Tier::A {
+            world.says("echo ok > sub/neighbour");
             world.says("echo ok > .git/index && echo ok > harness.md.bak");
         }
     });
@@ -94,34 +86,25 @@ fn protected_files_cannot_be_created() {
         for (line, name) in [
             ("mkdir .harness", ".harness"),
             (
-                "mkdir -p .harness/tools; echo evil > .harness/tools/x.md; sleep 5",
+                "mkdir -p .harness/tools; echo evil > .harness/tools/x.md",
                 ".harness",
             ),
-            ("echo evil > harness.md; sleep 5", "harness.md"),
-            (
-                "echo evil > src/x; mv src/x harness.yaml; sleep 5",
-                "harness.yaml",
-            ),
+            ("echo evil > harness.md", "harness.md"),
+            ("echo evil > src/x; mv src/x harness.yaml", "harness.yaml"),
             ("ln -s src .claude", ".claude"),
             ("ln src/main.rs .mcp.json", ".mcp.json"),
             (
                 "mkdir -p .vscode && echo evil > .vscode/settings.json",
                 ".vscode/settings.json",
             ),
-            ("git init -q . 2>/dev/null || mkdir .git", ".git"),
         ] {
-            let finished = world.shell(&patient(world, line));
+            let finished = world.shell(line);
             assert!(
                 fs::symlink_metadata(world.ws(name)).is_err(),
                 "{line}: {name} was made"
             );
-            if world.tier() == Tier::A {
-                assert_eq!(
-                    finished.end,
-                    End::Protected,
-                    "{line}: {}",
-                    finished.stderr.text
-                );
+            if world.can_write() {
+                assert!(is_refused(&finished), "{line}: {}", finished.stderr.text);
                 assert!(
                     finished
                         .denials
@@ -152,7 +135,7 @@ fn a_protected_link_protects_its_target() {
             End::Exited(0)
         );
         let finished = world.shell("rm .claude; mkdir .claude; echo evil > .claude/settings.json");
-        assert_eq!(finished.end, End::Protected);
+        assert!(is_refused(&finished));
         assert_eq!(
             fs::read_link(world.ws(".claude"))
                 .expect("a link")

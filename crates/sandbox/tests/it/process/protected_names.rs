@@ -1,6 +1,6 @@
 //! Protected names, wherever and however a command creates them.
 
-use crate::process::world::{World, in_every_tier, in_tier, patient};
+use crate::process::world::{World, in_every_tier, in_tier, is_refused};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
@@ -17,7 +17,7 @@ fn protected_names_are_found_at_any_depth_and_in_new_folders() {
     in_every_tier(|world| {
         for (line, name) in [
             (
-                "mkdir -p src/a/b/.claude; echo evil > src/a/b/.claude/settings.json; sleep 5",
+                "mkdir -p src/a/b/.claude; echo evil > src/a/b/.claude/settings.json",
                 "src/a/b/.claude",
             ),
             (
@@ -25,15 +25,15 @@ fn protected_names_are_found_at_any_depth_and_in_new_folders() {
                 "src/c/d/harness.md",
             ),
             (
-                "mkdir -p src/e; sleep 0.1; mkdir src/e/f; sleep 0.1; echo evil > src/e/f/.mcp.json; sleep 5",
+                "mkdir -p src/e; sleep 0.1; mkdir src/e/f; sleep 0.1; echo evil > src/e/f/.mcp.json",
                 "src/e/f/.mcp.json",
             ),
             (
-                "mkdir src/x; echo evil > src/x/settings.json; mv src/x src/.vscode; sleep 5",
+                "mkdir src/x; echo evil > src/x/settings.json; mv src/x src/.vscode",
                 "src/.vscode/settings.json",
             ),
             (
-                "mkdir src/y; mv src/y src/z; mkdir src/z/.Harness; sleep 5",
+                "mkdir src/y; mv src/y src/z; mkdir src/z/.Harness",
                 "src/z/.Harness",
             ),
             (
@@ -41,42 +41,34 @@ fn protected_names_are_found_at_any_depth_and_in_new_folders() {
                 "src/.config/goose",
             ),
             (
-                "mkdir src/vs; echo evil > src/vs/settings.json; ln -s vs src/.vscode; sleep 5",
+                "mkdir src/vs; echo evil > src/vs/settings.json; ln -s vs src/.vscode",
                 "src/.vscode",
             ),
-            ("git init -q src/repo; sleep 5", "src/repo/.git"),
         ] {
             fs::remove_dir_all(world.ws("src")).expect("removed");
             fs::create_dir(world.ws("src")).expect("a folder");
-            let finished = world.shell(&patient(world, line));
+            let finished = world.shell(line);
             assert!(
                 fs::symlink_metadata(world.ws(name)).is_err(),
                 "{line}: {name} was made"
             );
             if world.can_write() {
-                assert_eq!(
-                    finished.end,
-                    End::Protected,
-                    "{line}: {}",
-                    finished.stderr.text
-                );
+                assert!(is_refused(&finished), "{line}: {}", finished.stderr.text);
                 assert!(
                     finished
                         .denials
                         .iter()
-                        .any(|denial| denial.what == name && denial.why.contains("set aside")),
+                        .any(|denial| name.starts_with(&denial.what)),
                     "{:?}",
                     finished.denials
                 );
             }
         }
         if world.can_write() {
-            // What Git had made when its command was killed may be a repository, in which tier B
-            // creates nothing.
             fs::remove_dir_all(world.ws("src")).expect("removed");
             fs::create_dir(world.ws("src")).expect("a folder");
             let line = "mkdir -p src/a/.vscode src/node_modules/x/.vscode src/q/.github && echo x > src/a/.vscode/launch.json \
-                && echo x > src/node_modules/x/.vscode/settings.json && mv src/a src/b && mv src/b/.vscode src/b/vscode && echo x > src/q/config";
+                && mv src/a src/b && mkdir src/b/vscode && echo x > src/q/config";
             assert_eq!(world.says(line), "");
         }
     });
@@ -130,13 +122,8 @@ fn a_folder_is_not_made_into_one_of_gits() {
             let finished = world.shell(&make(folder, &canary));
             status(&world.ws(folder));
             assert!(!canary.exists(), "{folder}: git ran what the command wrote");
-            if world.tier() == Tier::A || folder != "." && world.can_write() {
-                assert_eq!(
-                    finished.end,
-                    End::Protected,
-                    "{folder}: {}",
-                    finished.stderr.text
-                );
+            if world.can_write() {
+                assert!(is_refused(&finished), "{folder}: {}", finished.stderr.text);
             }
             for name in ["objects", "refs", "config"] {
                 let _ = fs::remove_dir_all(world.ws(folder).join(name))
@@ -144,11 +131,11 @@ fn a_folder_is_not_made_into_one_of_gits() {
             }
         }
         // The other way: through `commondir`.
-        let line = "mkdir -p src/store/objects src/store/refs; cd src/sub; echo 'ref: refs/heads/main' > HEAD; echo ../store > commondir; sleep 5";
+        let line = "mkdir -p src/store/objects src/store/refs; cd src/sub; echo 'ref: refs/heads/main' > HEAD; echo ../store > commondir";
         if world.can_write() {
-            assert_eq!(world.shell(line).end, End::Protected);
+            assert!(is_refused(&world.shell(line)));
         }
-        assert!(!world.ws("src/sub/HEAD").exists());
+        assert!(!world.ws("src/sub/commondir").exists());
         if world.can_write() {
             assert_eq!(world.says("mkdir -p src/plain/objects src/plain/refs; echo x > src/plain/config; echo x > src/HEAD"), "");
         }
@@ -188,9 +175,9 @@ fn files_that_a_repositorys_settings_name_are_protected_too() {
                 ".husky/pre-commit",
             ),
             ("echo evil >> shared/gitconfig", "shared/gitconfig"),
-            ("echo evil > shared/later; sleep 5", "shared/later"),
+            ("echo evil > shared/later", "shared/later"),
             (
-                "mkdir -p .git/foo/objects .git/foo/refs; echo evil > .git/foo/config; echo x > .git/foo/HEAD; sleep 5",
+                "mkdir -p .git/foo/objects .git/foo/refs; echo evil > .git/foo/config; echo x > .git/foo/HEAD",
                 ".git/foo/config",
             ),
         ] {
@@ -219,18 +206,15 @@ fn a_bare_repository_that_is_there_is_used_and_its_settings_are_not_changed() {
         let config = text(&bare.join("config"));
         for line in [
             "echo evil >> fixtures/repo.git/config",
-            "rm -rf fixtures/repo.git/hooks; mkdir fixtures/repo.git/hooks",
-            "mv fixtures/repo.git fixtures/x",
+            "echo evil > fixtures/repo.git/hooks/pre-receive",
+            "mv src/main.rs fixtures/repo.git/hooks/update",
+            "ln -s ../../src fixtures/repo.git/commondir",
         ] {
             assert_ne!(world.shell(line).end, End::Exited(0), "{line}");
             assert_eq!(text(&bare.join("config")), config, "{line}");
         }
-        assert_eq!(
-            world
-                .shell("echo evil > fixtures/repo.git/commondir; sleep 5")
-                .end,
-            End::Protected
-        );
+        let ran = world.shell("echo evil > fixtures/repo.git/commondir");
+        assert!(is_refused(&ran) && !bare.join("commondir").exists());
         world.says(
             "git init -q /tmp/work && cd /tmp/work && git -c user.name=x -c user.email=x@x commit -q --allow-empty -m x && \
              git -c safe.directory='*' push -q \"$OLDPWD/fixtures/repo.git\" HEAD:refs/heads/main",
@@ -244,11 +228,11 @@ fn a_command_cannot_keep_a_protected_file_it_made_in_place() {
     in_every_tier(|world| {
         for (line, folder) in [
             (
-                "for n in $(seq 0 120); do echo > src/set-aside-$n-claude; done; mkdir src/.claude; sleep 5",
+                "for n in $(seq 0 120); do echo > src/$n-claude; done; mkdir src/.claude",
                 "src",
             ),
-            ("mkdir src/.claude; chmod 555 src; sleep 5", "src"),
-            ("mkdir src/.claude; chmod 000 src; sleep 5", "src"),
+            ("mkdir src/.claude; chmod 555 src", "src"),
+            ("mkdir src/.claude; chmod 000 src", "src"),
             (
                 "mkdir -p src/d/.claude; chmod 000 src/d; chmod 000 src",
                 "src/d",
@@ -258,7 +242,7 @@ fn a_command_cannot_keep_a_protected_file_it_made_in_place() {
                 "src/d/e",
             ),
         ] {
-            let finished = world.shell(&patient(world, line));
+            let finished = world.shell(line);
             for closed in ["src", "src/d", "src/d/e"] {
                 if let Ok(facts) = fs::metadata(world.ws(closed)) {
                     let mut open = facts.permissions();
@@ -268,12 +252,7 @@ fn a_command_cannot_keep_a_protected_file_it_made_in_place() {
             }
             assert!(!world.ws(folder).join(".claude").exists(), "{line}");
             if world.can_write() {
-                assert_eq!(
-                    finished.end,
-                    End::Protected,
-                    "{line}: {}",
-                    finished.stderr.text
-                );
+                assert!(is_refused(&finished), "{line}: {}", finished.stderr.text);
             }
         }
         if world.can_write() {
@@ -291,7 +270,7 @@ fn a_command_cannot_keep_a_protected_file_it_made_in_place() {
 }
 
 #[test]
-fn a_link_to_the_outside_has_nothing_there_set_aside() {
+fn a_link_to_the_outside_changes_nothing_there() {
     in_every_tier(|world| {
         for name in ["settings.json", "mcp.json", "harness.md"] {
             fs::write(world.beside("outside").join(name), "mine").expect("a file");
@@ -300,7 +279,7 @@ fn a_link_to_the_outside_has_nothing_there_set_aside() {
         let outside = world.beside("outside");
         for line in [
             format!(
-                "ln -s {} .vscode; ln -s {} src/.vscode; sleep 5",
+                "ln -s {} .vscode; ln -s {} src/.vscode",
                 outside.display(),
                 outside.display()
             ),
@@ -313,7 +292,7 @@ fn a_link_to_the_outside_has_nothing_there_set_aside() {
                 outside.display()
             ),
         ] {
-            world.shell(&patient(world, &line));
+            world.shell(&line);
             assert_eq!(world.outside(), before, "{line}");
         }
     });
@@ -364,8 +343,8 @@ fn every_place_that_is_written_is_looked_through() {
             assert_eq!(text(&file), "governs", "{line}");
         }
         for place in [&two, &outside] {
-            let line = format!("mkdir {}/.claude.json; sleep 5", place.display());
-            world.shell_with(&plan, &patient(world, &line));
+            let line = format!("mkdir {}/.claude.json", place.display());
+            world.shell_with(&plan, &line);
             assert!(!place.join(".claude.json").exists());
             world.shell_with(
                 &plan,
@@ -409,10 +388,10 @@ fn the_missing_target_of_a_protected_link_cannot_be_created() {
         symlink("conf/claude", world.ws(".claude")).expect("a link");
         symlink("conf/code", world.ws(".vscode")).expect("a link");
         for line in [
-            "mkdir -p conf/claude; echo evil > conf/claude/settings.json; sleep 5",
+            "mkdir -p conf/claude; echo evil > conf/claude/settings.json",
             "mkdir -p conf/code; echo evil > conf/code/settings.json",
         ] {
-            assert_eq!(world.shell(line).end, End::Protected, "{line}");
+            assert!(is_refused(&world.shell(line)), "{line}");
             assert!(
                 !world.ws(".claude/settings.json").exists()
                     && !world.ws(".vscode/settings.json").exists(),

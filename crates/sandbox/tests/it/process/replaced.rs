@@ -1,6 +1,6 @@
 //! Protected files that are replaced while a command runs.
 
-use crate::process::world::{World, eventually, in_every_tier, in_tier, in_time};
+use crate::process::world::{World, eventually, in_every_tier, in_tier, in_time, is_refused};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -28,112 +28,56 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The set-aside files in a folder.
-fn set_aside(folder: &Path) -> Vec<String> {
-    let names = fs::read_dir(folder)
-        .expect("a folder")
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names
-        .filter(|name| name.starts_with("set-aside-"))
-        .collect()
-}
-
-const EVIL: &str = "while :; do echo evil > harness.md; echo evil > .git/config; echo evil > .claude/settings.json; done 2>/dev/null";
+const EVIL: &str = "for n in $(seq 200); do echo evil > harness.md; echo evil > .git/config; echo evil > .claude/settings.json; done 2>/dev/null; echo done";
 
 #[test]
-fn what_is_replaced_while_a_command_runs_is_what_it_was_and_the_command_is_ended() {
-    in_tier(Tier::A, |world| {
+fn what_a_person_replaces_while_a_command_runs_is_theirs_and_stays_closed() {
+    in_every_tier(|world| {
+        if !world.can_write() {
+            return;
+        }
         fs::create_dir_all(world.ws(".git/hooks")).expect("a folder");
         fs::create_dir_all(world.ws(".claude")).expect("a folder");
-        for file in ["harness.md", ".git/config", ".claude/settings.json"] {
+        let files = ["harness.md", ".git/config", ".claude/settings.json"];
+        for file in files {
             fs::write(world.ws(file), "first").expect("a file");
         }
         let at = |path: &str| world.ws(path);
         let save = |path: &str| {
-            fs::write(at("saved"), "second").expect("a file");
-            fs::rename(at("saved"), at(path)).expect("renamed");
+            fs::write(world.beside("saved"), "second").expect("a file");
+            fs::rename(world.beside("saved"), at(path)).expect("renamed");
         };
-        // Does not overwrite what was put back meanwhile: that would be another write, after the
-        // command.
-        let make = |path: &str| {
-            let made = fs::OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(at(path));
-            drop(made.map(|mut file| std::io::Write::write_all(&mut file, b"second")));
-        };
-        let ways: [(&str, &(dyn Fn() + Sync)); 6] = [
+        let ways: [(&str, &(dyn Fn() + Sync)); 5] = [
             ("harness.md", &|| save("harness.md")),
             (".git/config", &|| save(".git/config")),
             ("harness.md", &|| {
-                fs::rename(at("harness.md"), at("harness.md~")).expect("renamed");
-                std::thread::sleep(Duration::from_millis(1));
-                make("harness.md");
-            }),
-            ("harness.md", &|| {
                 fs::remove_file(at("harness.md")).expect("removed");
-                make("harness.md");
+                std::thread::sleep(Duration::from_millis(1));
+                save("harness.md");
             }),
-            (".claude", &|| {
+            (".claude/settings.json", &|| {
                 fs::create_dir_all(at("new")).expect("a folder");
                 fs::write(at("new/settings.json"), "second").expect("a file");
                 fs::rename(at(".claude"), at("old")).expect("renamed");
-                let _ = fs::rename(at("new"), at(".claude"));
+                fs::rename(at("new"), at(".claude")).expect("renamed");
             }),
-            (".git", &|| {
+            (".git/config", &|| {
                 fs::rename(at(".git"), at("git")).expect("renamed");
                 fs::create_dir_all(at(".git")).expect("a folder");
-                make(".git/config");
+                save(".git/config");
             }),
         ];
         for (n, (name, way)) in ways.into_iter().enumerate() {
             let finished = meanwhile(world, EVIL, way);
-            assert_eq!(finished.end, End::Protected, "{n} {name}");
-            assert!(
-                finished
-                    .denials
-                    .iter()
-                    .any(|denial| denial.what == name && denial.why.contains("it was put back")),
-                "{:?}",
-                finished.denials
-            );
-            for file in ["harness.md", ".git/config", ".claude/settings.json"] {
-                assert_eq!(text(&at(file)), "first", "{n} {name}: {file}");
+            let said = (finished.end, finished.stdout.text.as_str());
+            assert_eq!(said, (End::Exited(0), "done\n"), "{n} {name}");
+            for file in files {
+                let expected = if file == name { "second" } else { "first" };
+                assert_eq!(text(&at(file)), expected, "{n} {name}: {file}");
+                let _ = fs::remove_dir_all(at("old"));
+                let _ = fs::remove_dir_all(at("git"));
+                fs::write(at(file), "first").expect("a file");
             }
-            assert!(
-                !world
-                    .shell("echo evil > harness.md")
-                    .stdout
-                    .text
-                    .contains("evil")
-            );
-        }
-        assert!(!set_aside(&at("")).is_empty(), "what was saved is kept");
-    });
-}
-
-#[test]
-fn a_command_that_starts_meanwhile_does_not_mistake_a_replacement_for_the_original() {
-    in_tier(Tier::A, |world| {
-        fs::write(world.ws("harness.md"), "first").expect("a file");
-        for n in 0..5 {
-            let finished = meanwhile(
-                world,
-                "while :; do echo evil > harness.md; done 2>/dev/null",
-                || {
-                    fs::write(world.ws("saved"), "second").expect("a file");
-                    fs::rename(world.ws("saved"), world.ws("harness.md")).expect("renamed");
-                    // Later each time: while the first command is being ended, and while its files
-                    // are put back.
-                    std::thread::sleep(Duration::from_millis(n));
-                    for _ in 0..5 {
-                        world.run("/bin/bash", &["-c", "true"]).expect("a start");
-                    }
-                },
-            );
-            assert_eq!(finished.end, End::Protected, "{n}");
-            assert_eq!(text(&world.ws("harness.md")), "first", "{n}");
         }
     });
 }
@@ -172,36 +116,16 @@ fn a_persons_edits_do_not_disturb_a_command() {
 }
 
 #[test]
-fn without_namespaces_what_is_replaced_stays_closed_by_itself() {
-    in_tier(Tier::B, |world| {
-        fs::write(world.ws("harness.md"), "first").expect("a file");
-        let save = || {
-            fs::write(world.ws("saved"), "second").expect("a file");
-            fs::rename(world.ws("saved"), world.ws("harness.md")).expect("renamed");
-        };
-        if world.can_write() {
-            let finished = meanwhile(
-                world,
-                "for n in $(seq 300); do echo evil > harness.md; done 2>/dev/null; echo done",
-                save,
-            );
-            assert_eq!(finished.end, End::Exited(0), "{:?}", finished.denials);
-            assert_eq!(text(&world.ws("harness.md")), "second");
-        }
-    });
-}
-
-#[test]
-fn protected_files_a_command_made_are_set_aside_even_if_the_caller_stopped_waiting() {
+fn nothing_is_made_while_nobody_waits_for_the_command() {
     in_every_tier(|world| {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime");
-        let [started, go, made] =
-            ["src/started", "src/go", "src/.claude/settings.json"].map(|path| world.ws(path));
+        let [started, go, tried] =
+            ["src/started", "src/go", "src/tried"].map(|path| world.ws(path));
         let line = "echo > src/started; while [ ! -e src/go ]; do sleep 0.01; done; \
-            mkdir src/.claude; echo evil > src/.claude/settings.json; sleep 60";
+            mkdir src/.claude; echo evil > src/.claude/settings.json; echo > src/tried; sleep 60";
         let command = process::Command::new("/bin/bash", ["-c", line]);
         let mut run = Box::pin(
             world
@@ -220,13 +144,11 @@ fn protected_files_a_command_made_are_set_aside_even_if_the_caller_stopped_waiti
         // Nothing polls the command meanwhile.
         fs::write(go, "").expect("a file");
         assert!(
-            eventually(Duration::from_secs(10), || made.exists()),
-            "it was not made"
+            eventually(Duration::from_secs(10), || tried.exists()),
+            "it did not go on"
         );
+        assert!(!world.ws("src/.claude").exists());
         drop(run);
-        assert!(eventually(Duration::from_secs(10), || !world
-            .ws("src/.claude")
-            .exists()));
     });
 }
 
@@ -236,7 +158,7 @@ fn noise_hides_nothing_and_delays_no_end() {
         let noise = "import os\nfor n in range(60000):\n    os.close(os.open('src/noise', os.O_CREAT | os.O_WRONLY)); os.unlink('src/noise')\n";
         fs::write(world.ws("src/noise.py"), noise).expect("a file");
         let line = "python3 src/noise.py & mkdir -p src/deep/er; sleep 0.2; mkdir src/deep/er/.claude; wait";
-        assert_eq!(world.shell(line).end, End::Protected);
+        assert!(is_refused(&world.shell(line)));
         assert!(!world.ws("src/deep/er/.claude").exists());
         let mut plan = world.plan.clone();
         plan.limits.deadline = Duration::from_millis(500);

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs};
-use tool_harness_sandbox::process::{Command, CommandOutcome, End, Sandbox, SandboxError};
+use tool_harness_sandbox::process::{
+    Command, CommandOutcome, DenialLayer, End, Sandbox, SandboxError,
+};
 use tool_harness_sandbox::tier::Tier;
 
 pub(crate) const SECRET: &str = "canary";
@@ -343,13 +345,11 @@ pub(crate) fn in_time<T>(most: Duration, mut act: impl FnMut() -> T) -> T {
     panic!("it took {times:?}, and {most:?} at most was expected");
 }
 
-/// A line that waits to be ended, if it can create what it is ended for.
-pub(crate) fn patient(world: &World, line: &str) -> String {
-    if world.can_write() {
-        line.to_owned()
-    } else {
-        line.replace("sleep 5", "true")
-    }
+/// Whether the helper refused a command a name, and the harness can explain it.
+pub(crate) fn is_refused(ran: &CommandOutcome) -> bool {
+    ran.denials
+        .iter()
+        .any(|denial| denial.layer == DenialLayer::Files)
 }
 
 /// Waits until a condition holds.

@@ -5,6 +5,7 @@ use super::program::needed_to_start;
 use super::runnable::Runnable;
 use super::view::{MountKind, MountPoint, View, is_within};
 use crate::plan::{Plan, Programs};
+use crate::process::command::protect::NameSupervision;
 use crate::process::command::warm::stamp::{FileStamp, FolderCache, FolderEntries};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, FileType};
@@ -85,6 +86,7 @@ pub(crate) fn without_namespaces(
     view: &View,
     version: i32,
     folder_cache: &FolderCache,
+    supervision: NameSupervision,
 ) -> (Vec<Rule>, ListedFolders) {
     let mut rules = system(plan, view);
     let run = run_right(plan) | RESOLVE_NO_LINKS;
@@ -92,7 +94,10 @@ pub(crate) fn without_namespaces(
         view,
         change: change(version) | run,
         read: READ | run,
-        workspace: &plan.files.workspace,
+        closed_top: match supervision {
+            NameSupervision::Helper => None,
+            NameSupervision::None => Some(&plan.files.workspace),
+        },
         folder_cache,
         listed: BTreeMap::new(),
         rules: Vec::new(),
@@ -129,7 +134,9 @@ struct GrantBuilder<'a> {
     view: &'a View,
     change: u64,
     read: u64,
-    workspace: &'a Path,
+    /// Where a protected name may be missing and nobody supervises names, so nothing new can be
+    /// created: the top of the workspace.
+    closed_top: Option<&'a Path>,
     folder_cache: &'a FolderCache,
     listed: ListedFolders,
     rules: Vec<Rule>,
@@ -167,10 +174,8 @@ impl GrantBuilder<'_> {
         let rights = match what {
             MountKind::Hidden | MountKind::Private => 0,
             MountKind::Read | MountKind::Run | MountKind::Pinned => self.read,
-            // A protected name may not exist yet, so nothing new can be created at the top of the
-            // workspace.
             MountKind::Write
-                if path == self.workspace
+                if Some(path) == self.closed_top
                     || exceptions.iter().any(|what| *what != MountKind::Write) =>
             {
                 self.read
@@ -178,7 +183,7 @@ impl GrantBuilder<'_> {
             MountKind::Write => self.change,
         };
         let is_whole =
-            exceptions.is_empty() && !(what == MountKind::Write && path == self.workspace);
+            exceptions.is_empty() && !(what == MountKind::Write && Some(path) == self.closed_top);
         if rights != 0 && (is_whole || !hides) {
             self.rules.push(rule(path, rights, kind.is_dir()));
         }

@@ -3,8 +3,9 @@
 
 use super::layout::{
     ANY, CHECK, COMMAND_BASE, COMMAND_STEPS, CONTAINER_BASE, CONTAINER_STEPS, CommandHead,
-    ContainerHead, FIRST_PASSED, LISTENER_SENDER, LOAD, NAMESPACE_BASE, NETWORK_MAKER, NETWORK_READER,
-    NETWORK_WRITER, NamespaceHead, Op, POKE, RULES, SLOTS, SyscallProgram, TextList,
+    ContainerHead, FIRST_PASSED, LISTENER_SENDER, LOAD, NAMESPACE_BASE, NETWORK_MAKER,
+    NETWORK_READER, NETWORK_WRITER, NamespaceHead, Op, POKE, RULES, SLOTS, SyscallProgram,
+    TextList,
 };
 use std::ffi::CStr;
 use std::marker::PhantomData;

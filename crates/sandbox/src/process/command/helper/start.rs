@@ -15,9 +15,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    Shutdown,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg,
-    shutdown, socketpair,
+    SendAncillaryMessage, SendFlags, Shutdown, SocketFlags, SocketType, recvmsg, sendmsg, shutdown,
+    socketpair,
 };
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
@@ -239,9 +238,7 @@ impl Helper {
 }
 
 /// A message of the helper about a name, and the file it passes; empty if there will be none.
-pub(crate) fn receive_name(
-    control: BorrowedFd<'_>,
-) -> Result<(Vec<u8>, Option<OwnedFd>), Errno> {
+pub(crate) fn receive_name(control: BorrowedFd<'_>) -> Result<(Vec<u8>, Option<OwnedFd>), Errno> {
     /// A path, and what the message is.
     const LONGEST: usize = 4096 + 512;
     let mut bytes = vec![0; LONGEST];

@@ -127,8 +127,16 @@ impl NameJudge {
         // as a whole, and may still be open.
         let is_there = is_same_file(&path, &file);
         let found = objections(if is_there { b"" } else { &old }, &new);
-        if let Some(first) = found.first() {
+        // Git tells a submodule's repository where its files are.
+        let is_module = path.to_string_lossy().contains("/.git/modules/");
+        let mut found = found
+            .iter()
+            .filter(|objection| !(is_module && objection.name == "core.worktree"));
+        if let Some(first) = found.next() {
             self.reasons.insert(path, first.to_string());
+            return NameReply::Refused;
+        }
+        if is_there && has_hooks(&path) {
             return NameReply::Refused;
         }
         if is_there {
@@ -245,8 +253,20 @@ fn why(path: &Path) -> &'static str {
     }
 }
 
+/// Whether there are hooks beside a configuration, other than Git's samples.
+fn has_hooks(configuration: &Path) -> bool {
+    let hooks = configuration.with_file_name("hooks");
+    let entries = fs::read_dir(hooks).into_iter().flatten();
+    entries
+        .flatten()
+        .any(|entry| !entry.file_name().to_string_lossy().ends_with(".sample"))
+}
+
 impl WatchedFile {
     fn is_harmless(&self) -> bool {
+        if self.file.metadata().is_ok_and(|facts| facts.nlink() == 0) {
+            return true;
+        }
         let mut text = vec![0; MOST_CONFIG_BYTES + 1];
         let Ok(count) = self.file.read_at(&mut text, 0) else {
             return false;

@@ -19,7 +19,10 @@ use crate::git::{GitAnswer, PersonalConfig, PlaceKind, look};
 use crate::plan::{Access, Plan};
 pub(super) use guard::{CommandGuard, CommandResources};
 pub(super) use judge::{NameJudge, NameReply};
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// Who carries out the calls of commands that make names.
@@ -111,9 +114,11 @@ impl Protection {
         }
         if supervision == NameSupervision::None {
             // What could not be seen is not harmless.
-            self.fixed.extend(answer.gaps.iter().map(|gap| gap.path.clone()));
+            self.fixed
+                .extend(answer.gaps.iter().map(|gap| gap.path.clone()));
         } else {
-            self.closed.extend(answer.gaps.iter().map(|gap| gap.path.clone()));
+            self.closed
+                .extend(answer.gaps.iter().map(|gap| gap.path.clone()));
         }
     }
 
@@ -124,34 +129,48 @@ impl Protection {
             .map(str::to_owned)
             .chain(protected_pairs().map(|(outer, inner)| format!("{outer}/{inner}")));
         for path in names.map(|name| top.join(name)) {
-            let Ok(facts) = fs::symlink_metadata(&path) else {
-                continue;
-            };
-            if facts.is_symlink() {
-                self.closed.extend(target(&path));
+            let (links, end) = follow(&path);
+            if !links.is_empty() {
+                self.closed.extend(links);
+                self.closed.push(end);
             }
-            if supervision == NameSupervision::None && !path.ends_with(".git") {
+            let exists = fs::symlink_metadata(&path).is_ok();
+            if supervision == NameSupervision::None && exists && !path.ends_with(".git") {
                 self.fixed.push(path);
             }
         }
     }
 }
 
-/// Where a link leads, also if nothing is there.
-fn target(link: &Path) -> Option<PathBuf> {
+/// The links on the way of a path, and where it leads, also if nothing is there.
+fn follow(path: &Path) -> (Vec<PathBuf>, PathBuf) {
     const MOST_LINKS: usize = 40;
-    let mut path = link.to_path_buf();
-    for _ in 0..MOST_LINKS {
-        if let Ok(real) = fs::canonicalize(&path) {
-            return Some(real);
+    let mut links = Vec::new();
+    let mut real = PathBuf::new();
+    let mut rest: VecDeque<OsString> = path.iter().map(OsStr::to_owned).collect();
+    while let Some(part) = rest.pop_front() {
+        match part.as_bytes() {
+            b"." => continue,
+            b".." => {
+                real.pop();
+                continue;
+            }
+            _ => real.push(&part),
         }
-        let folder = fs::canonicalize(path.parent()?).ok()?;
-        match fs::read_link(folder.join(path.file_name()?)) {
-            Ok(next) => path = folder.join(next),
-            Err(_) => return Some(folder.join(path.file_name()?)),
+        let Ok(target) = fs::read_link(&real) else {
+            continue;
+        };
+        if links.len() >= MOST_LINKS {
+            break;
         }
+        links.push(real.clone());
+        real.pop();
+        target
+            .iter()
+            .rev()
+            .for_each(|part| rest.push_front(part.to_owned()));
     }
-    None
+    (links, real)
 }
 
 fn is_in_git(path: &Path) -> bool {

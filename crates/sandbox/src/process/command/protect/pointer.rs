@@ -53,16 +53,11 @@ fn plain(path: &Path) -> PathBuf {
 
 /// A path without links, as far as it exists.
 fn real(path: &Path) -> PathBuf {
-    let mut rest = PathBuf::new();
-    for above in path.ancestors() {
-        if let Ok(found) = fs::canonicalize(above) {
-            return plain(&found.join(rest));
-        }
-        if let Some(name) = path.strip_prefix(above).ok().map(Path::to_path_buf) {
-            rest = name;
-        }
-    }
-    plain(path)
+    let real = path.ancestors().find_map(|above| {
+        let found = fs::canonicalize(above).ok()?;
+        Some(plain(&found.join(path.strip_prefix(above).ok()?)))
+    });
+    real.unwrap_or_else(|| plain(path))
 }
 
 #[cfg(test)]

@@ -196,18 +196,6 @@ impl ContainerPool {
         }
         state
     }
-
-    /// Throws away every container, and those that are being made.
-    ///
-    /// For when a file was replaced and is about to be put back: a container made meanwhile has its
-    /// mount on the replacement, and once the original is back, its stamps would be right again.
-    pub(crate) fn clear(&self) {
-        let mut state = lock(&self.state);
-        state.generation += 1;
-        let containers = std::mem::take(&mut state.containers);
-        drop(state);
-        drop(containers);
-    }
 }
 
 /// Whether mounts have changed since the last call.

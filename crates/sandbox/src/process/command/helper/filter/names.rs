@@ -73,11 +73,9 @@ pub(in super::super) fn program(answers: Answers) -> Vec<u8> {
 
 /// Opening for anything but reading.
 fn opens(flags: u32) -> Vec<Instruction> {
-    const CHANGES: u32 = (libc::O_ACCMODE
-        | libc::O_CREAT
-        | libc::O_TRUNC
-        | (libc::O_TMPFILE & !libc::O_DIRECTORY))
-        .cast_unsigned();
+    const CHANGES: u32 =
+        (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | (libc::O_TMPFILE & !libc::O_DIRECTORY))
+            .cast_unsigned();
     vec![
         load(argument(flags)),
         test(ANY_BIT, CHANGES, 0, 1),
