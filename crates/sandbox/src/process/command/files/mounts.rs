@@ -240,10 +240,11 @@ impl MountWriter<'_> {
         let (tree, place) = self.reused;
         match mount.kind {
             MountKind::Hidden => match cover {
-                // Where commands write, a link may lie on the way by now.
+                // Where commands write, a link may lie on the way by now. What the command's user
+                // cannot reach needs no cover: a folder above it is somebody else's, and closed.
                 Some(cover) if mount.is_in_tree() => {
-                    self.open_place(path, place);
-                    self.attach_to(cover, place);
+                    self.open_place(path, place).may_fail_with(libc::EACCES);
+                    self.attach_to(cover, place).may_fail_with(libc::EBADF);
                     self.list.close(place);
                 }
                 Some(cover) => self.attach(cover, path),
