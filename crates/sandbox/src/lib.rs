@@ -2,6 +2,7 @@
 //! one that starts processes.
 
 pub mod file;
+pub mod home;
 mod lock;
 pub mod network;
 pub mod plan;

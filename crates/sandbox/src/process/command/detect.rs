@@ -14,6 +14,7 @@ use super::leftovers::pending;
 use super::limits::cgroup::Cgroups;
 use super::protect::ProtectedFiles;
 use super::watch::{START, step_name};
+use crate::home::Homes;
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
 use crate::process::child::null;
 use crate::tier::{LayerReport, Mechanism, SandboxReport, Tier};
@@ -313,7 +314,7 @@ fn attempt(version: i32, tier: Tier) -> Result<(), Failure> {
     let failed = |step| move |cause| Failure { step, cause };
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
     let protected = ProtectedFiles::default();
-    let view = View::new(&plan, &identity, &[], &protected, Tier::A)
+    let view = View::new(&plan, &identity, &Homes::default(), &protected, Tier::A)
         .map_err(|error| failed("the view")(io::Error::other(error.to_string())))?;
     let room = ContainerInputs {
         plan: &plan,
