@@ -10,7 +10,7 @@ use read::Incoming;
 fuzz_target!(|bytes: &[u8]| {
     let mut input = bytes;
     while let Ok(Some(line)) = read::line(&mut input, 4096) {
-        match read::read(line) {
+        match read::read(&line) {
             Incoming::Message(message) => {
                 drop(serde_json::to_string(&*message).expect("a message can be written"))
             }

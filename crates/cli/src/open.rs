@@ -52,7 +52,7 @@ pub(crate) async fn load(builder: EngineBuilder) -> anyhow::Result<Engine> {
 pub(crate) fn builder(folder: &Path) -> EngineBuilder {
     let builder = EngineBuilder::new(folder)
         .environment(Arc::new(environment_for_scripts))
-        .surroundings(Surroundings::new(home(), environment))
+        .surroundings(Surroundings::new(home(), environment).keeping(state()))
         .layer(Authority::Machine, MACHINE_LAYER);
     let builder = match state_of(folder) {
         Some(state) => builder.blobs_in(Arc::new(DiskBlobs::new(state.join("artifacts")))),
@@ -70,7 +70,6 @@ const MACHINE_LAYER: &str = "/etc/harness/harness.md";
 /// The folder of a project's state, which lies outside the workspace, so that its tools cannot
 /// reach it.
 fn state_of(project: &Path) -> Option<PathBuf> {
-    let states = folder_in("XDG_STATE_HOME").or_else(|| Some(home()?.join(".local/state")))?;
     let real = std::fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
     let name = real
         .file_name()
@@ -79,7 +78,13 @@ fn state_of(project: &Path) -> Option<PathBuf> {
     // Two projects may have the same name.
     let digest = digest::of(&real.to_string_lossy().into_owned().into());
     let digest = digest.trim_start_matches("blake3:").get(..16)?;
-    Some(states.join(format!("harness/{name}-{digest}")))
+    Some(state()?.join(format!("{name}-{digest}")))
+}
+
+/// The folder of the state of all projects.
+fn state() -> Option<PathBuf> {
+    let states = folder_in("XDG_STATE_HOME").or_else(|| Some(home()?.join(".local/state")))?;
+    Some(states.join("harness"))
 }
 
 /// The file of the user.

@@ -6,6 +6,7 @@ mod fold;
 
 pub mod file;
 pub mod git;
+pub mod home;
 mod lock;
 pub mod network;
 pub mod plan;

@@ -24,7 +24,7 @@ pub(super) const SPEC: ClientSpec = ClientSpec {
         deny,
         rewrite,
         amend,
-        inner_call: |_, _| None,
+        inner_calls: |_, _| Vec::new(),
     }),
 };
 

@@ -8,7 +8,7 @@ use crate::exit::UsageError;
 use crate::install::{ConfigFile, ConfigSyntax, InstallContext, InstallScope};
 use serde_json::{Map, Value, json};
 use tool_harness::Door;
-use tool_harness::client::inline;
+use tool_harness::client::{Inline, inline, inline_words};
 use tool_harness::{Arguments, Call, Client};
 
 pub(super) const SPEC: ClientSpec = ClientSpec {
@@ -35,7 +35,7 @@ pub(super) const SPEC: ClientSpec = ClientSpec {
             }))
         },
         amend: |new| json!({"decision": "block", "reason": new.text}),
-        inner_call: inline_patch,
+        inner_calls: inline_patches,
     }),
 };
 
@@ -79,21 +79,33 @@ fn files(context: &InstallContext<'_>) -> Result<Vec<ConfigFile>, UsageError> {
     ])
 }
 
-/// The patch in a shell command, as a call of its own: Codex takes it out and applies it itself.
-fn inline_patch(call: &Call, caller: &Client) -> Option<(Call, Client)> {
+/// The patches in a shell command, each as a call of its own: Codex takes them out and applies them
+/// itself.
+fn inline_patches(call: &Call, caller: &Client) -> Vec<(Call, Client)> {
     let Arguments::Value(Value::Object(input)) = &call.arguments else {
-        return None;
+        return Vec::new();
     };
-    let command = match input.get("command").or_else(|| input.get("cmd"))? {
-        Value::Array(words) => words.iter().rev().find_map(Value::as_str)?,
-        value => value.as_str()?,
+    let found = match input.get("command").or_else(|| input.get("cmd")) {
+        Some(Value::Array(words)) => {
+            inline_words(&words.iter().filter_map(Value::as_str).collect::<Vec<_>>())
+        }
+        Some(Value::String(command)) => inline(command),
+        _ => return Vec::new(),
     };
-    let found = inline(command).filter(|_| call.tool != "apply_patch")?;
-    let patch = Map::from_iter([("command".to_owned(), json!(found.patch))]);
-    let mut caller = caller.clone();
-    caller.cwd.extend(found.folder);
-    let patch = Call::new("apply_patch", Arguments::Value(Value::Object(patch)));
-    let mut patch = patch.door(Door::Hook).part_of(call);
-    patch.id = format!("{}/patch", call.id).into();
-    Some((patch, caller))
+    if call.tool == "apply_patch" {
+        return Vec::new();
+    }
+    let as_call = |(index, found): (usize, Inline)| {
+        let patch = Map::from_iter([("command".to_owned(), json!(found.patch))]);
+        let mut caller = caller.clone();
+        caller.cwd.extend(found.folder);
+        let patch = Call::new("apply_patch", Arguments::Value(Value::Object(patch)));
+        let mut patch = patch.door(Door::Hook).part_of(call);
+        patch.id = match index {
+            0 => format!("{}/patch", call.id).into(),
+            _ => format!("{}/patch-{index}", call.id).into(),
+        };
+        (patch, caller)
+    };
+    found.into_iter().enumerate().map(as_call).collect()
 }

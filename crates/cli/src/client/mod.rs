@@ -61,8 +61,8 @@ pub(crate) struct HookProtocol {
     pub(crate) rewrite: fn(Map<String, Value>) -> Value,
     /// The answer that gives the model another result.
     pub(crate) amend: fn(Amendment<'_>) -> Value,
-    /// A call that the client makes itself from a part of this one; harness judges it as well.
-    pub(crate) inner_call: fn(&Call, &Client) -> Option<(Call, Client)>,
+    /// The calls that the client makes itself from parts of this one; harness judges them as well.
+    pub(crate) inner_calls: fn(&Call, &Client) -> Vec<(Call, Client)>,
 }
 
 /// When in a call's life the client sends an event.

@@ -177,7 +177,7 @@ impl Judges<'_> {
                 Judgement::Refused(refusal) => return self.deny(&refusal),
             }
         }
-        if let Some((inner, caller)) = (self.protocol.inner_call)(&call, self.caller) {
+        for (inner, caller) in (self.protocol.inner_calls)(&call, self.caller) {
             for engine in self.engines {
                 if let Judgement::Refused(refusal) = engine.judge(inner.clone(), &caller).await {
                     return self.deny(&refusal);

@@ -5,6 +5,7 @@ mod answer;
 mod listing;
 mod log;
 mod output;
+mod pending;
 mod progress;
 mod read;
 mod reload;
@@ -55,7 +56,7 @@ pub async fn serve(
         session_id: digest::fresh_id("ses"),
         listing: RwLock::new(Arc::new(listing)),
         routes,
-        open: stdio.open_requests(),
+        pending: stdio.pending(),
         version: watch::Sender::new(0),
         ended: ended.clone(),
         calls: calls.clone(),

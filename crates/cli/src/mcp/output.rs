@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+use tokio::sync::futures::Notified;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +19,8 @@ const QUEUE: usize = 256;
 const DIRECT_BYTES: usize = 4096;
 /// The most bytes in one write.
 const BATCH_BYTES: usize = 64 << 10;
+/// What a waiting message costs beyond its bytes.
+const MESSAGE: usize = 1024;
 /// How long the last answers may take to be written.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -34,9 +37,19 @@ pub(super) struct ProtocolOutput {
 struct WriteState {
     /// The number of messages in the queue or being written from it.
     waiting: AtomicUsize,
+    /// Their bytes.
+    bytes: AtomicUsize,
     /// Held while writing.
     writing: Mutex<()>,
-    emptied: Notify,
+    /// Some of them were written.
+    written: Notify,
+}
+
+impl WriteState {
+    fn add(&self, message: &[u8]) {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        self.bytes.fetch_add(message.len(), Ordering::SeqCst);
+    }
 }
 
 /// Whether the sender of a message has to wait.
@@ -57,7 +70,8 @@ impl ProtocolOutput {
             let _ = write_queued(messages, &shared);
             gone.cancel();
             shared.waiting.store(0, Ordering::SeqCst);
-            shared.emptied.notify_waiters();
+            shared.bytes.store(0, Ordering::SeqCst);
+            shared.written.notify_waiters();
         });
         Self {
             queue,
@@ -78,7 +92,7 @@ impl ProtocolOutput {
                 .map(|()| WriteOutcome::Done)
                 .inspect_err(|_| self.unread.cancel());
         }
-        self.state.waiting.fetch_add(1, Ordering::SeqCst);
+        self.state.add(&message);
         match self.queue.try_send(message) {
             Ok(()) => Ok(WriteOutcome::Done),
             Err(TrySendError::Closed(_)) => Err(io::ErrorKind::BrokenPipe.into()),
@@ -96,17 +110,28 @@ impl ProtocolOutput {
 
     /// Queues a message from a thread that may block.
     pub(super) fn queue(&self, message: Vec<u8>) -> io::Result<()> {
-        self.state.waiting.fetch_add(1, Ordering::SeqCst);
+        self.state.add(&message);
         self.queue
             .blocking_send(message)
             .map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// The bytes that wait for the client, with what it costs to keep them.
+    pub(super) fn unread(&self) -> usize {
+        let messages = self.state.waiting.load(Ordering::SeqCst);
+        self.state.bytes.load(Ordering::SeqCst) + messages * MESSAGE
+    }
+
+    /// Completes when some of what waits is written.
+    pub(super) fn written(&self) -> Notified<'_> {
+        self.state.written.notified()
     }
 
     /// Waits until everything is written, or for a limited time.
     pub(super) async fn finish(&self) {
         let emptied = async {
             loop {
-                let mut next = std::pin::pin!(self.state.emptied.notified());
+                let mut next = std::pin::pin!(self.state.written.notified());
                 next.as_mut().enable();
                 if self.state.waiting.load(Ordering::SeqCst) == 0 {
                     return;
@@ -132,8 +157,9 @@ fn write_queued(mut messages: mpsc::Receiver<Vec<u8>>, state: &WriteState) -> io
             let _writing = lock(&state.writing);
             put(&bytes)?;
             state.waiting.fetch_sub(count, Ordering::SeqCst);
+            state.bytes.fetch_sub(bytes.len(), Ordering::SeqCst);
         }
-        state.emptied.notify_waiters();
+        state.written.notify_waiters();
     }
     Ok(())
 }

@@ -65,8 +65,8 @@ pub(super) fn line(input: &mut impl BufRead, max: usize) -> io::Result<Option<In
 }
 
 /// Parses a line.
-pub(super) fn read(line: InputLine) -> Incoming {
-    let text = match &line {
+pub(super) fn read(line: &InputLine) -> Incoming {
+    let text = match line {
         InputLine::TooLong => {
             let text = format!("a message must not be longer than {MAX_LINE_BYTES} bytes");
             return refused(None, ErrorCode::INVALID_REQUEST, text);
@@ -280,7 +280,7 @@ mod tests {
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             for line in lines(&bytes, 100, 16) {
-                read(line);
+                read(&line);
             }
         }
 
@@ -293,7 +293,7 @@ mod tests {
                 parts.insert("method".into(), parts.get("method").cloned().unwrap_or_else(|| json!("tools/call")));
             }
             let is_object = message.is_object();
-            match read(InputLine::Whole(message.to_string().into_bytes())) {
+            match read(&InputLine::Whole(message.to_string().into_bytes())) {
                 Incoming::Message(message) => {
                     let JsonRpcMessage::Request(request) = *message else { panic!("not a request: {message:?}") };
                     prop_assert_eq!(request.id, RequestId::Number(id.into()));
@@ -308,7 +308,7 @@ mod tests {
             let arguments: JsonObject = arguments.into_iter().collect();
             let sent = json!({"jsonrpc": "2.0", "id": "x", "method": "tools/call",
                 "params": {"name": name, "arguments": arguments, "_meta": {"progressToken": token}}});
-            let Incoming::Message(message) = read(InputLine::Whole(sent.to_string().into_bytes())) else { panic!("refused: {sent}") };
+            let Incoming::Message(message) = read(&InputLine::Whole(sent.to_string().into_bytes())) else { panic!("refused: {sent}") };
             let JsonRpcMessage::Request(request) = *message else { panic!("not a request") };
             let ClientRequest::CallToolRequest(call) = request.request else { panic!("not a call") };
             prop_assert_eq!((&*call.params.name, call.params.arguments), (name.as_str(), Some(arguments)));

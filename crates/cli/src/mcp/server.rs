@@ -2,9 +2,9 @@
 
 use super::answer::{OutputPromise, answer};
 use super::listing::{Listing, Revision};
+use super::pending::PendingRequests;
 use super::progress::{ProgressRoute, ProgressRoutes};
 use super::resources::{self, ADDRESS};
-use super::transport::OpenRequests;
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -47,7 +47,7 @@ pub(super) struct McpServer {
     pub(super) session_id: String,
     pub(super) listing: RwLock<Arc<Listing>>,
     pub(super) routes: Arc<ProgressRoutes>,
-    pub(super) open: OpenRequests,
+    pub(super) pending: PendingRequests,
     /// Counts the changes of the listing.
     pub(super) version: watch::Sender<u64>,
     /// Cancelled when the input ends.
@@ -98,7 +98,7 @@ impl McpServer {
         }
         if context.ct.is_cancelled() {
             // A cancelled request gets no answer, and only an answer would release its id.
-            self.open.release(&context.id);
+            self.pending.release(&context.id);
         }
         result
     }
@@ -211,7 +211,7 @@ impl ServerHandler for McpServer {
                 biased;
                 () = self.ended.cancelled() => return Ok(()),
                 () = subscription.cancelled() => {
-                    self.open.release(&subscription.request_context().id);
+                    self.pending.release(&subscription.request_context().id);
                     return Ok(());
                 }
                 changed = version.changed() => {

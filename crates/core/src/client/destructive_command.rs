@@ -2,7 +2,8 @@
 //! with a wildcard.
 
 use super::ClientToolCall;
-use super::shell::{self, Program, Segment, Variables};
+use super::shell::{self, ENTRY, LOOK, Program, STEP, Segment, Variables, Work};
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tool_harness_sandbox::file;
@@ -57,7 +58,8 @@ const MAX_DEPTH: usize = 4;
 /// The state of a command while it is examined.
 pub(super) struct Walk<'f> {
     foreign: &'f ClientToolCall,
-    variables: Variables,
+    variables: Variables<'f>,
+    work: &'f Work,
     /// The current folder of each sub-shell; `None` after a `cd` to an unknown place.
     folders: Vec<Option<PathBuf>>,
     /// Every folder that was entered.
@@ -69,11 +71,11 @@ pub(super) struct Walk<'f> {
 }
 
 impl<'f> Walk<'f> {
-    pub(super) fn new(foreign: &'f ClientToolCall, cwd: &Path) -> Self {
-        let variables = foreign.variables(cwd);
+    pub(super) fn new(foreign: &'f ClientToolCall, cwd: &Path, work: &'f Work) -> Self {
         Self {
             foreign,
-            variables,
+            variables: foreign.variables(cwd, work),
+            work,
             folders: vec![Some(cwd.to_owned())],
             entered: Vec::new(),
             listed: None,
@@ -84,11 +86,12 @@ impl<'f> Walk<'f> {
     /// Why a command must not run, beyond the names in it.
     pub(super) fn objection(&mut self, text: &str, depth: usize) -> Option<String> {
         if depth > MAX_DEPTH {
+            self.work.give_up("its shells are nested too deeply");
             return None;
         }
         let outer = self.folders.len();
         let mut found = None;
-        for segment in shell::lex(text) {
+        for segment in shell::lex(text, self.work) {
             while self.folders.len() < outer + segment.depth {
                 let here = self.folders.last().cloned().flatten();
                 self.folders.push(here);
@@ -106,20 +109,22 @@ impl<'f> Walk<'f> {
     fn of_segment(&mut self, segment: &Segment, depth: usize) -> Option<String> {
         let (mut words, mut wild, mut computed) = (Vec::new(), Vec::new(), false);
         for word in &segment.words {
-            for made in self
-                .variables
-                .expand(&word.text)
-                .iter()
-                .flat_map(|made| shell::braces(made))
-            {
+            let spread = |made: String| match word.braced {
+                true => shell::braces(&made, self.work),
+                false => vec![made],
+            };
+            let values = self.variables.expand(&word.text);
+            for made in values.into_iter().flat_map(spread) {
                 // An unquoted variable splits into words, as in `rm -rf $all`.
                 for part in if made == word.text {
                     vec![made.as_str()]
                 } else {
                     made.split_whitespace().collect()
                 } {
-                    wild.push(word.wild);
-                    words.push(part.to_owned());
+                    if self.work.spend(part.len() + STEP) {
+                        wild.push(word.wild);
+                        words.push(part.to_owned());
+                    }
                 }
             }
             computed |= word.computed && words.len() == 1;
@@ -227,16 +232,15 @@ impl<'f> Walk<'f> {
             self.listed = Some(taken);
             return None;
         }
-        let is_wild = |word: &String| {
-            words
-                .iter()
-                .zip(&wild)
-                .any(|(other, wild)| *wild && other == word)
-        };
+        let wild: HashSet<&String> = words
+            .iter()
+            .zip(wild)
+            .filter_map(|(word, wild)| wild.then_some(word))
+            .collect();
         let here = self.folders.last()?.clone();
         let lost = taken
             .iter()
-            .find(|word| self.loses(word, is_wild(word), here.as_deref()))?;
+            .find(|word| self.loses(word, wild.contains(word), here.as_deref()))?;
         Some(format!(
             "`{}` on `{lost}` would take away or replace what decides what may be done here, and only a person does that; name what is \
              meant more closely",
@@ -251,6 +255,9 @@ impl<'f> Walk<'f> {
             .and_then(Option::as_deref)
             .unwrap_or(Path::new("/"));
         let value = word.split_once('=').map_or(word, |(_, value)| value);
+        if !self.work.spend(2 * (LOOK + word.len())) {
+            return false;
+        }
         value.contains("harness") && self.foreign.is_program(&self.foreign.resolve(value, here))
             || self.foreign.is_program(&self.foreign.resolve(word, here))
     }
@@ -407,6 +414,12 @@ impl<'f> Walk<'f> {
         let Some(protected) = found.map(|found| found.concat()) else {
             return places;
         };
+        if !self
+            .work
+            .spend(patterns.len() * (protected.len() + 1) * STEP)
+        {
+            return places;
+        }
         // The files in `.harness` may have any name.
         let inside = ["./.harness/hooks/x.md", "guard.md"];
         let could = |pattern: &&str| {
@@ -433,6 +446,9 @@ impl<'f> Walk<'f> {
         let Some(here) = self.folders.last().and_then(Option::as_deref) else {
             return Some(Vec::new());
         };
+        if !self.work.spend(LOOK + place.len()) {
+            return None;
+        }
         let top = self.foreign.resolve(place, here);
         let (mut found, mut left, mut entries) = (Vec::new(), vec![String::new()], 0);
         while let Some(folder) = left.pop() {
@@ -444,7 +460,7 @@ impl<'f> Walk<'f> {
             for entry in listing {
                 let entry = entry.ok()?;
                 entries += 1;
-                if entries > MAX_ENTRIES {
+                if entries > MAX_ENTRIES || !self.work.spend(ENTRY) {
                     return None;
                 }
                 let name = entry.file_name().to_string_lossy().into_owned();
@@ -481,11 +497,15 @@ impl<'f> Walk<'f> {
         };
         let harmless = |word: &String| {
             let folder = word.trim_end_matches(['*', '.']);
+            if !self.work.spend(LOOK + word.len()) {
+                return false;
+            }
             let Ok(entries) = std::fs::read_dir(self.foreign.resolve(folder, here)) else {
                 return false;
             };
             !entries
                 .flatten()
+                .take_while(|_| self.work.spend(ENTRY))
                 .any(|entry| file::is_protected(&entry.file_name().to_string_lossy()))
         };
         if from.iter().filter(pours).all(harmless) {
@@ -548,6 +568,9 @@ impl<'f> Walk<'f> {
         if word.contains('$') {
             return false;
         }
+        if !self.work.spend(LOOK + word.len()) {
+            return true;
+        }
         let base = match here {
             Some(here) => here,
             None if word.starts_with(['/', '~']) => Path::new("/"),
@@ -563,6 +586,7 @@ impl<'f> Walk<'f> {
         };
         let names = entries
             .flatten()
+            .take_while(|_| self.work.spend(ENTRY))
             .map(|entry| entry.file_name().to_string_lossy().into_owned());
         let mut names = names
             .filter(|name| pattern.starts_with('.') || !name.starts_with('.'))
@@ -578,7 +602,7 @@ impl<'f> Walk<'f> {
 
 impl ClientToolCall {
     /// The variables that are known before a command starts.
-    pub(super) fn variables(&self, cwd: &Path) -> Variables {
+    pub(super) fn variables<'w>(&self, cwd: &Path, work: &'w Work) -> Variables<'w> {
         let mut known = vec![("PWD", cwd.to_string_lossy().into_owned())];
         known.push((
             "CLAUDE_PROJECT_DIR",
@@ -596,7 +620,7 @@ impl ClientToolCall {
                 .iter()
                 .map(|home| ("HOME", home.to_string_lossy().into_owned())),
         );
-        Variables::new(&known)
+        Variables::new(&known, work)
     }
 
     /// Whether a real path is this program.

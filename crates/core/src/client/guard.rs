@@ -3,7 +3,8 @@
 
 use super::ClientToolCall;
 use super::destructive_command::{Walk, means_to_govern};
-use super::shell::{self, Command};
+use super::path::MAX_PATH;
+use super::shell::{self, Command, ENTRY, LOOK, Work};
 use crate::effect::Effects;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -18,8 +19,8 @@ const NOTES: [&str; 4] = [
     ".claude/tasks",
     ".claude/todos",
 ];
-/// How many texts are examined in the arguments of an unknown tool.
-const MAX_TEXTS: usize = 10_000;
+/// How many texts are examined in the arguments of an unknown tool; with more, the call is refused.
+const MAX_TEXTS: usize = 200_000;
 
 /// The path inside one of Claude Code's worktrees. A worktree lies among the client's settings but
 /// is a working copy of the project.
@@ -44,13 +45,10 @@ impl ClientToolCall {
                 self.cwd()
             };
             let mut left = MAX_TEXTS;
-            let path = (named || any)
+            let because = (named || any)
                 .then(|| self.protected_in(value, &base, &mut left))
                 .flatten()?;
-            Some((
-                format!("`{path}` decides what may be done here, and only a person changes it"),
-                key.clone(),
-            ))
+            Some((because, key.clone()))
         };
         let of_command = |key: &String, value: &Value| {
             let command = self
@@ -66,13 +64,24 @@ impl ClientToolCall {
             .find_map(|(key, value)| of_path(key, value).or_else(|| of_command(key, value)))
     }
 
-    /// The first text in a value that leads to a protected file, as written.
+    /// Why no text in a value may be used, if one leads to a protected file.
     fn protected_in(&self, value: &Value, base: &Path, left: &mut usize) -> Option<String> {
         match value {
-            Value::String(text) if *left > 0 && text.len() <= 4096 => {
-                *left -= 1;
-                (self.is_protected(text, base) || self.is_program(&self.resolve(text, base)))
-                    .then(|| text.clone())
+            Value::String(text) => {
+                let Some(fewer) = left.checked_sub(1) else {
+                    return Some(format!(
+                        "it has more than {MAX_TEXTS} texts, too many to judge: send them in several calls, or have a person do it"
+                    ));
+                };
+                *left = fewer;
+                let real = self.resolve(text, base);
+                // However a tool reads it, a path that stays this long cannot be opened. Most long
+                // texts are no paths at all.
+                let is_path = text.len() < MAX_PATH || real.as_os_str().len() < MAX_PATH;
+                let governs = || self.is_protected(text, base) || self.is_program(&real);
+                (is_path && governs()).then(|| {
+                    format!("`{text}` decides what may be done here, and only a person changes it")
+                })
             }
             Value::Array(items) => items
                 .iter()
@@ -109,21 +118,34 @@ impl ClientToolCall {
     }
 
     fn command_objection(&self, text: &str) -> Option<String> {
+        let work = Work::on(text);
+        let found = self.found_in_command(text, &work);
+        let excess = work.excess().filter(|_| !shell::is_plain_read(text));
+        found.or(excess.map(|excess| {
+            format!(
+                "the command is too large to be judged: {excess}; write long text to a file with a file tool, run shorter commands, or have a \
+                 person run it"
+            )
+        }))
+    }
+
+    /// Why a command must not run, as far as it was examined.
+    fn found_in_command(&self, text: &str, work: &Work) -> Option<String> {
         let cwd = self.cwd();
-        let command = Command::read(text, &self.variables(&cwd));
-        if let Some(words) = command.decides() {
+        let command = Command::read(text, &self.variables(&cwd, work));
+        if let Some(words) = command.decides(work) {
             return Some(format!(
                 "`{words}` decides in a person's place, and only a person may run it"
             ));
         }
-        let mut walk = Walk::new(self, &cwd);
+        let mut walk = Walk::new(self, &cwd, work);
         if let Some(objection) = walk.objection(text, 0) {
             return Some(objection);
         }
         let named = || {
             std::iter::once(&cwd)
                 .chain(&walk.entered)
-                .find_map(|folder| self.mentioned(&command, folder))
+                .find_map(|folder| self.mentioned(&command, folder, work))
         };
         let named = if self.is_protected(".", &cwd) {
             Some(self.shown(&cwd))
@@ -139,17 +161,20 @@ impl ClientToolCall {
     }
 
     /// The first word of a command that leads, or could lead, to a protected file.
-    fn mentioned(&self, command: &Command, cwd: &Path) -> Option<String> {
+    fn mentioned(&self, command: &Command, cwd: &Path, work: &Work) -> Option<String> {
         command
             .words()
+            .take_while(|word| work.spend(word.len() + LOOK))
             .find(|word| {
-                self.is_protected(word, cwd) || is_protected(word) || self.could_match(word, cwd)
+                self.is_protected(word, cwd)
+                    || is_protected(word)
+                    || self.could_match(word, cwd, work)
             })
             .map(str::to_owned)
     }
 
     /// Whether a word with wildcards or variables could expand to an existing protected file.
-    fn could_match(&self, word: &str, cwd: &Path) -> bool {
+    fn could_match(&self, word: &str, cwd: &Path, work: &Work) -> bool {
         let Some((folder, pattern)) = shell::wild_part(word) else {
             return false;
         };
@@ -161,6 +186,7 @@ impl ClientToolCall {
         };
         let names = entries
             .flatten()
+            .take_while(|_| work.spend(ENTRY))
             .map(|entry| entry.file_name().to_string_lossy().into_owned());
         names
             .filter(|name| shell::could_be(pattern, name))

@@ -10,7 +10,7 @@ mod response;
 mod shell;
 mod translate;
 
-pub use patch::{Inline, inline};
+pub use patch::{Inline, inline, inline_words};
 pub(crate) use response::{instead, text};
 pub(crate) use translate::Part;
 

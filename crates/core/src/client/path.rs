@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// How many links are followed for one path; more means a cycle.
 const MAX_LINKS: usize = 40;
+/// The longest path that the kernel follows.
+pub(super) const MAX_PATH: usize = 4096;
 
 /// The path without links and dots. The part that does not exist is kept as given, below the real
 /// path of the part that does. A cycle of links is left unresolved: nothing can be opened through
@@ -19,10 +21,15 @@ pub(super) fn real(path: &Path) -> PathBuf {
             real.pop();
             continue;
         }
-        let next = real.join(&part);
-        match std::fs::read_link(&next) {
-            Ok(target) if links < MAX_LINKS => {
+        // In place: a long text has many parts, and a copy for each would cost its square.
+        real.push(&part);
+        if real.as_os_str().len() >= MAX_PATH || links >= MAX_LINKS {
+            continue;
+        }
+        match std::fs::read_link(&real) {
+            Ok(target) => {
                 links += 1;
+                real.pop();
                 if target.is_absolute() {
                     real = PathBuf::from("/");
                 }
@@ -30,7 +37,7 @@ pub(super) fn real(path: &Path) -> PathBuf {
                     ahead.push_front(part);
                 }
             }
-            _ => real = next,
+            Err(_) => {}
         }
     }
     real

@@ -1,16 +1,22 @@
 //! Reads shell commands with suspicion: the files they name, the decisions they would make, and
 //! whether they only read.
 
+mod brace;
 mod expand;
 pub(super) mod git;
 mod lex;
 mod program;
+mod work;
 
-pub(super) use expand::{Variables, braces};
+pub(super) use brace::braces;
+pub(super) use expand::Variables;
 pub(super) use lex::{Segment, lex};
 pub(super) use program::{Program, program};
+pub(super) use work::{ENTRY, LOOK, STEP, Work};
 
+use brace::quoted_braces;
 use lex::said;
+use std::collections::HashSet;
 
 /// Programs that only read, in the words of a refusal.
 pub(super) const READERS: &str = "cat, head, tail, ls, grep, rg, wc, stat, diff, find or git";
@@ -19,8 +25,9 @@ pub(super) const READERS: &str = "cat, head, tail, ls, grep, rg, wc, stat, diff,
 pub(super) const DECIDING: [&str; 6] = ["approvals", "grants", "trust", "lock", "token", "install"];
 /// Harness options that take the next word.
 const WITH_VALUE: [&str; 2] = ["--project", "--color"];
-/// How many words of a command are examined.
-const MAX_WORDS: usize = 2000;
+/// The longest word of which every beginning and end is examined. A longer one is examined piece by
+/// piece.
+const LONG_WORD: usize = 1024;
 
 /// A command as flat words, without quotes and escapes, so that neither hides a name.
 pub(super) struct Command {
@@ -30,8 +37,14 @@ pub(super) struct Command {
 
 impl Command {
     /// Reads a command with these known variables.
-    pub(super) fn read(text: &str, variables: &Variables) -> Self {
+    pub(super) fn read(text: &str, variables: &Variables<'_>) -> Self {
         let expands = text.contains(['$', '`']);
+        let work = variables.work();
+        // Each version is read and made once.
+        if !work.spend(text.len().saturating_mul(6)) {
+            let segments = Vec::new();
+            return Self { segments, expands };
+        }
         let text = text.replace("\\\n", "").replace("\\\r\n", "");
         // Read three versions: as written, with character codes decoded as `printf` and `$'...'`
         // do, and with the output of `echo` filled in.
@@ -40,46 +53,28 @@ impl Command {
         texts.insert(0, text);
         let segments = texts
             .iter()
-            .flat_map(|text| {
-                expanded(flat(text), variables.clone())
-                    .into_iter()
-                    .take(MAX_WORDS)
-            })
+            .flat_map(|text| expanded(flat(text, work), variables.clone()))
             .collect();
         Self { segments, expands }
     }
 
-    /// Every word, and the parts of words such as `--file=x`.
+    /// Every word, and the parts of words such as `--file=x`; each once.
     pub(super) fn words(&self) -> impl Iterator<Item = &str> {
-        let parts = |word: &'_ String| -> Vec<(usize, usize)> {
-            let mut parts = vec![(0, word.len())];
-            parts.extend(
-                word.match_indices(['=', ':', ',', '@'])
-                    .map(|(at, _)| (at + 1, word.len())),
-            );
-            parts.extend(word.match_indices([':', ',']).map(|(at, _)| (0, at)));
-            // An option of one letter with its value attached.
-            let glued = word.strip_prefix('-').is_some_and(|rest| {
-                rest.len() > 1 && rest.starts_with(|c: char| c.is_ascii_alphabetic())
-            });
-            parts.extend(glued.then_some((2, word.len())));
-            parts
-        };
+        let mut seen = HashSet::new();
         self.segments
             .iter()
             .flatten()
-            .flat_map(move |word| {
-                parts(word)
-                    .into_iter()
-                    .map(|(from, to)| word[from..to].trim_matches(['{', '}']))
-            })
-            .filter(|part| !part.is_empty())
+            .flat_map(|word| parts(word))
+            .map(|part| part.trim_matches(['{', '}']))
+            .filter(move |part| !part.is_empty() && seen.insert(*part))
     }
 
     /// The part of the command that decides in a person's place.
-    pub(super) fn decides(&self) -> Option<String> {
+    pub(super) fn decides(&self, work: &Work) -> Option<String> {
         let is_harness = |word: &str| word.rsplit('/').next() == Some("harness");
+        let feeds = |word: &String| matches!(word.rsplit('/').next(), Some("xargs" | "parallel"));
         for segment in &self.segments {
+            let feeding = segment.iter().position(feeds);
             for (index, _) in segment
                 .iter()
                 .enumerate()
@@ -87,7 +82,7 @@ impl Command {
             {
                 let mut rest = segment[index + 1..].iter();
                 let mut subcommand = None;
-                while let Some(word) = rest.next() {
+                while let Some(word) = rest.next().filter(|_| work.spend(STEP)) {
                     if WITH_VALUE.contains(&word.as_str()) {
                         rest.next();
                     } else if !word.starts_with('-') {
@@ -95,9 +90,7 @@ impl Command {
                         break;
                     }
                 }
-                let fed = segment[..index]
-                    .iter()
-                    .any(|word| matches!(word.rsplit('/').next(), Some("xargs" | "parallel")));
+                let fed = feeding.is_some_and(|at| at < index);
                 match subcommand {
                     Some(word) if DECIDING.contains(&word) => {
                         return Some(format!("harness {word}"));
@@ -119,13 +112,42 @@ impl Command {
     }
 }
 
+/// A word, and what a program may take out of it.
+fn parts(word: &str) -> Vec<&str> {
+    let separators = ['=', ':', ',', '@'];
+    if word.len() > LONG_WORD {
+        return word.split(separators).collect();
+    }
+    let mut parts = vec![word];
+    let after = |(at, _)| &word[at + 1..];
+    parts.extend(word.match_indices(separators).map(after));
+    parts.extend(word.match_indices([':', ',']).map(|(at, _)| &word[..at]));
+    // An option of one letter with its value attached.
+    let glued = word
+        .strip_prefix('-')
+        .is_some_and(|rest| rest.len() > 1 && rest.starts_with(|c: char| c.is_ascii_alphabetic()));
+    parts.extend(glued.then(|| &word[2..]));
+    parts
+}
+
+/// A word without its quotes.
+#[derive(Default)]
+struct FlatWord {
+    text: String,
+    /// Whether it has braces outside of quotes.
+    braced: bool,
+}
+
 /// Expands variables and braces as far as the command itself defines them.
-fn expanded(segments: Vec<Vec<String>>, mut variables: Variables) -> Vec<Vec<String>> {
-    let mut expand = |words: Vec<String>| -> Vec<String> {
+fn expanded(segments: Vec<Vec<FlatWord>>, mut variables: Variables<'_>) -> Vec<Vec<String>> {
+    let work = variables.work();
+    let mut expand = |words: Vec<FlatWord>| -> Vec<String> {
         let mut made = Vec::with_capacity(words.len());
-        for word in words.into_iter().take(MAX_WORDS) {
-            variables.assign(&word);
-            made.extend(variables.expand(&word).iter().flat_map(|word| braces(word)));
+        for word in words {
+            variables.assign(&word.text);
+            let spread = if word.braced { braces } else { quoted_braces };
+            let values = variables.expand(&word.text);
+            made.extend(values.iter().flat_map(|value| spread(value, work)));
         }
         made
     };
@@ -158,11 +180,13 @@ fn with_said(text: &str) -> String {
 }
 
 /// The words of a command by segment, without quotes and escapes.
-fn flat(text: &str) -> Vec<Vec<String>> {
+fn flat(text: &str, work: &Work) -> Vec<Vec<FlatWord>> {
     let mut segments = vec![Vec::new()];
-    let mut word = String::new();
-    let end = |word: &mut String, segments: &mut Vec<Vec<String>>, separates: bool| {
-        if let Some(last) = segments.last_mut().filter(|_| !word.is_empty()) {
+    let (mut word, mut quote) = (FlatWord::default(), None);
+    let end = |word: &mut FlatWord, segments: &mut Vec<Vec<FlatWord>>, separates: bool| {
+        if word.text.is_empty() || !work.spend(STEP) {
+            *word = FlatWord::default();
+        } else if let Some(last) = segments.last_mut() {
             last.push(std::mem::take(word));
         }
         if separates && segments.last().is_some_and(|last| !last.is_empty()) {
@@ -171,11 +195,21 @@ fn flat(text: &str) -> Vec<Vec<String>> {
     };
     for c in text.chars() {
         match c {
-            '\'' | '"' | '\\' => {}
+            '\'' | '"' => {
+                quote = match quote {
+                    None => Some(c),
+                    Some(open) if open == c => None,
+                    open => open,
+                };
+            }
+            '\\' => {}
             ';' | '|' | '&' | '\n' | '\r' | '(' | ')' | '`' => end(&mut word, &mut segments, true),
             '<' | '>' => end(&mut word, &mut segments, false),
             c if c.is_whitespace() => end(&mut word, &mut segments, false),
-            c => word.push(c),
+            c => {
+                word.braced |= c == '{' && quote.is_none();
+                word.text.push(c);
+            }
         }
     }
     end(&mut word, &mut segments, false);

@@ -1,11 +1,12 @@
 //! Translates a client's arguments to those that hooks and policy see, and back.
 
 use super::ClientToolCall;
-use super::patch::touched;
+use super::patch::{Touched, by_name, touched};
+use super::path::real;
 use crate::artifact::client::Split;
 use crate::refusal::{Code, Refusal};
 use serde_json::{Map, Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The arguments of one judgement.
 pub(crate) type Part = Map<String, Value>;
@@ -43,22 +44,32 @@ impl ClientToolCall {
                 let files = touched(text).map_err(|problem| {
                     self.unreadable("patch", &format!("a patch that can be read: {problem}"))
                 })?;
-                let part = |file: super::patch::Touched| {
+                let part = |file: &Touched, place: &Path| {
                     let fields = [
-                        ("path", file.path),
-                        ("content", file.content),
+                        ("path", self.shown(place)),
+                        ("content", file.content.clone()),
                         ("change", file.change.to_owned()),
                     ];
-                    self.placed(
-                        fields
-                            .into_iter()
-                            .map(|(key, value)| (key.to_owned(), json!(value)))
-                            .collect(),
-                        &self.cwd(),
-                    )
+                    Part::from_iter(fields.map(|(key, value)| (key.to_owned(), json!(value))))
                 };
-                files.into_iter().map(part).collect()
+                let parts = files.iter().flat_map(|file| {
+                    let places = self.places_in_patch(&file.path);
+                    places.into_iter().map(move |place| part(file, &place))
+                });
+                Ok(parts.collect())
             }
+        }
+    }
+
+    /// The real paths that a path in a patch can mean: versions of Codex differ, so each counts.
+    /// None of them knows `~` or URLs.
+    fn places_in_patch(&self, path: &str) -> Vec<PathBuf> {
+        let followed = real(&self.cwd().join(path));
+        let named = real(&by_name(&self.client.cwd, path));
+        if followed == named {
+            vec![followed]
+        } else {
+            vec![followed, named]
         }
     }
 

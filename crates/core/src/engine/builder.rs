@@ -22,7 +22,6 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tool_harness_sandbox::file::Jail;
 use tool_harness_sandbox::process::{WorkerProcess, WorkerProgram};
 
 /// How long a call may take if neither the call nor its tool sets a limit.
@@ -351,7 +350,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
         });
         let workspace = self.workspace.as_ref().or(base.project.as_ref());
         let jail = workspace
-            .map(|folder| Jail::open(folder).map_err(|error| Error::Workspace(error.to_string())))
+            .map(|folder| super::open(folder, &base.surroundings))
             .transpose()?;
         base.workers = Arc::new(Workers::new(self.worker, self.first_worker, places));
         base.jail = jail.map(Arc::new);

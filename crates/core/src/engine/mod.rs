@@ -23,7 +23,7 @@ use crate::client::{Client, Judgement, Observation, Outcome};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::event::Listener;
 use crate::outside::Outside;
-use crate::plan::{self, Narrowing};
+use crate::plan::{self, Narrowing, Surroundings};
 use crate::redact::Redactor;
 use crate::refusal::Refusal;
 use crate::registry::Catalogue;
@@ -292,7 +292,9 @@ impl<Ctx> Engine<Ctx> {
         workspace: impl AsRef<Path>,
         outside: Arc<dyn Outside>,
     ) -> Result<Self, Error> {
-        let mut shared = self.shared.over(open(workspace)?);
+        let mut shared = self
+            .shared
+            .over(open(workspace, &self.shared.surroundings)?);
         shared.base.outside = outside;
         shared.base.secrets = Secrets::StandIns;
         Ok(Self::of(Arc::new(shared)))
@@ -300,7 +302,10 @@ impl<Ctx> Engine<Ctx> {
 
     /// The same artifacts over another workspace, with separate stores.
     pub fn with_workspace(&self, workspace: impl AsRef<Path>) -> Result<Self, Error> {
-        Ok(Self::of(Arc::new(self.shared.over(open(workspace)?))))
+        Ok(Self::of(Arc::new(
+            self.shared
+                .over(open(workspace, &self.shared.surroundings)?),
+        )))
     }
 
     /// Runs one hook on one payload; `None` if no hook has that name.
@@ -364,6 +369,9 @@ impl<Ctx> Engine<Ctx> {
     }
 }
 
-fn open(workspace: impl AsRef<Path>) -> Result<Jail, Error> {
-    Jail::open(workspace.as_ref()).map_err(|error| Error::Workspace(error.to_string()))
+/// Opens a workspace for the person who runs the program.
+fn open(workspace: impl AsRef<Path>, around: &Surroundings) -> Result<Jail, Error> {
+    let jail = Jail::open(workspace.as_ref());
+    let jail = jail.map_err(|error| Error::Workspace(error.to_string()))?;
+    Ok(jail.for_person(around.home.as_deref(), around.state.as_deref()))
 }

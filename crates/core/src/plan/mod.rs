@@ -132,6 +132,12 @@ fn files(
             .iter()
             .filter_map(|place| resolved(site, place)),
     );
+    hidden.extend(
+        site.surroundings
+            .state
+            .as_ref()
+            .and_then(|state| state.canonicalize().ok()),
+    );
     readable.extend(
         site.policy
             .readable

@@ -13,6 +13,9 @@ type Read = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 pub struct Surroundings {
     /// The user's home, whose toolchains processes may read.
     pub home: Option<PathBuf>,
+    /// Where the program keeps what belongs to it, for all projects. No process and no script sees
+    /// it.
+    pub state: Option<PathBuf>,
     read: Read,
 }
 
@@ -24,8 +27,16 @@ impl Surroundings {
     ) -> Self {
         Self {
             home,
+            state: None,
             read: Arc::new(read),
         }
+    }
+
+    /// The same, with the folder where the program keeps what belongs to it.
+    #[must_use]
+    pub fn keeping(mut self, state: Option<PathBuf>) -> Self {
+        self.state = state;
+        self
     }
 
     /// The value of a variable; `None` if the host's reader panics.

@@ -1,8 +1,9 @@
-//! Toolchains in the user's home. Processes may read those whose programs are on `PATH`, except
-//! their secrets.
+//! Toolchains in the user's home. Processes may read those whose programs are on `PATH`, except what
+//! the sandbox knows to be private in a home.
 
 use super::Surroundings;
 use std::path::{Path, PathBuf};
+use tool_harness_sandbox::home::is_private;
 
 /// A known toolchain in a home.
 struct Toolchain {
@@ -12,8 +13,6 @@ struct Toolchain {
     needs: &'static [&'static str],
     /// Variables that tell the toolchain where its folders are once the home is another one.
     variables: &'static [(&'static str, &'static str)],
-    /// Files that processes must not read.
-    secrets: &'static [&'static str],
 }
 
 const TOOLCHAINS: &[Toolchain] = &[
@@ -21,55 +20,46 @@ const TOOLCHAINS: &[Toolchain] = &[
         programs: ".cargo",
         needs: &[".cargo", ".rustup"],
         variables: &[("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")],
-        secrets: &[".cargo/credentials", ".cargo/credentials.toml"],
     },
     Toolchain {
         programs: ".pyenv",
         needs: &[".pyenv"],
         variables: &[("PYENV_ROOT", ".pyenv")],
-        secrets: &[],
     },
     Toolchain {
         programs: ".rbenv",
         needs: &[".rbenv"],
         variables: &[("RBENV_ROOT", ".rbenv")],
-        secrets: &[],
     },
     Toolchain {
         programs: ".nvm",
         needs: &[".nvm"],
         variables: &[("NVM_DIR", ".nvm")],
-        secrets: &[],
     },
     Toolchain {
         programs: ".volta",
         needs: &[".volta"],
         variables: &[("VOLTA_HOME", ".volta")],
-        secrets: &[],
     },
     Toolchain {
         programs: ".bun",
         needs: &[".bun"],
         variables: &[],
-        secrets: &[],
     },
     Toolchain {
         programs: ".deno",
         needs: &[".deno"],
         variables: &[],
-        secrets: &[],
     },
     Toolchain {
         programs: ".sdkman",
         needs: &[".sdkman"],
         variables: &[],
-        secrets: &[],
     },
     Toolchain {
         programs: ".local/share/mise",
         needs: &[".local/share/mise"],
         variables: &[],
-        secrets: &[],
     },
     Toolchain {
         programs: ".local/bin",
@@ -81,22 +71,12 @@ const TOOLCHAINS: &[Toolchain] = &[
             ".local/share/uv",
         ],
         variables: &[],
-        secrets: &[".local/share/uv/credentials"],
     },
 ];
 
-/// Folders of a home that hold credentials: no entry of `PATH` makes them readable.
-const NEVER: [&str; 9] = [
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".kube",
-    ".docker",
-    ".azure",
-    ".config",
-    ".netrc",
-    ".password-store",
-];
+/// The folder of a home that holds the settings of many programs, often with credentials: no entry
+/// of `PATH` makes it readable.
+const SETTINGS: &str = ".config";
 
 /// What the toolchains on `PATH` add to a plan.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -127,7 +107,8 @@ pub(super) fn of(surroundings: &Surroundings, path: &[PathBuf]) -> Found {
         {
             Some(toolchain) => found.add(home, toolchain, surroundings),
             None if inside.as_os_str().is_empty()
-                || NEVER.iter().any(|never| inside.starts_with(never)) => {}
+                || inside.starts_with(SETTINGS)
+                || is_private(inside) => {}
             None => add(&mut found.readable, folder),
         }
     }
@@ -157,10 +138,6 @@ impl Found {
             .needs
             .iter()
             .for_each(|needed| add(&mut self.readable, &home.join(needed)));
-        toolchain
-            .secrets
-            .iter()
-            .for_each(|secret| add(&mut self.hidden, &home.join(secret)));
         for (name, folder) in toolchain.variables {
             let value = surroundings
                 .variable(name)
@@ -207,7 +184,6 @@ mod tests {
         ] {
             std::fs::create_dir_all(home.join(folder)).expect("a folder");
         }
-        std::fs::write(home.join(".cargo/credentials.toml"), "token").expect("a file");
         let surroundings = Surroundings::new(Some(home.clone()), |_| None);
         let path =
             [".cargo/bin", "bin", ".aws/bin", ".pyenv/shims", ""].map(|folder| home.join(folder));
@@ -216,7 +192,7 @@ mod tests {
             found.readable,
             [".cargo", ".rustup", "bin"].map(|folder| home.join(folder))
         );
-        assert_eq!(found.hidden, [home.join(".cargo/credentials.toml")]);
+        assert!(is_private(Path::new(".cargo/credentials.toml")));
         let names: Vec<&str> = found
             .variables
             .iter()

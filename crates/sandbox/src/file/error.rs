@@ -25,6 +25,11 @@ pub enum FileError {
         "`{0}` is outside what this tool may touch; `permissions`, `safety.workspace_root` and `sandbox.hidden` decide that"
     )]
     OutOfBounds(String),
+    /// The path is private in a home.
+    #[error(
+        "`{0}` is private: no tool sees keys, histories and what other programs keep in a home; work in a folder of its own"
+    )]
+    Private(String),
     /// The file has other names, so a change could reach a file outside the workspace.
     #[error("`{0}` has more than one hard link; write to a new file, or remove this name first")]
     HardLinked(String),
@@ -115,6 +120,7 @@ impl FileError {
             Self::Outside(_)
                 | Self::Protected(_)
                 | Self::OutOfBounds(_)
+                | Self::Private(_)
                 | Self::HardLinked(_)
                 | Self::NotRegular(_)
                 | Self::Link(_)

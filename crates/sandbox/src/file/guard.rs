@@ -2,18 +2,21 @@
 
 use super::bound::PathBounds;
 use super::error::{FileError, shown};
+use super::private::PrivatePlaces;
 use super::protected::is_protected;
 use std::sync::Arc;
 
 /// Refuses what may not be written: protected names, what links in the workspace make protected
 /// (writing to `settings/claude` where `.claude` is a link to it writes the client's settings), and
-/// what is outside a tool's bounds.
+/// what is private in a home, and what is outside a tool's bounds.
 #[derive(Debug, Default)]
 pub struct WriteGuard {
     /// Workspace-relative real paths whose trees are protected too.
     pub(super) aliases: Vec<String>,
     /// What of the workspace may be changed at all.
     pub(super) bounds: Arc<PathBounds>,
+    /// What of it belongs to a person.
+    pub(super) private: Arc<PrivatePlaces>,
 }
 
 impl WriteGuard {
@@ -32,6 +35,7 @@ impl WriteGuard {
         if self.is_protected(path) {
             Err(FileError::Protected(shown(path)))
         } else {
+            self.private.judge(path, path)?;
             self.bounds.judge_write(path)
         }
     }

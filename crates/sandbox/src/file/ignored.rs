@@ -79,7 +79,7 @@ impl Jail {
     }
 
     fn ignore_file(&self, path: &str) -> Option<String> {
-        if self.bounds.hides(path) {
+        if self.hides(path) {
             return None;
         }
         let opened = open_beneath(self.root.as_fd(), path, READ, NO_LINKS).ok()?;

@@ -33,10 +33,11 @@ impl Jail {
         opened: BorrowedFd<'_>,
         given: &str,
     ) -> Result<Option<String>, FileError> {
-        if self.bounds.is_open() {
+        if self.is_open() {
             return Ok(None);
         }
         let real = self.real_of(opened, given)?;
+        self.private.judge(&real, given)?;
         if self.bounds.leads_on(&real) {
             Ok(Some(real))
         } else {
@@ -59,9 +60,7 @@ impl Jail {
                 continue;
             }
             if real.as_ref().is_some_and(|real| {
-                !self
-                    .bounds
-                    .leads_on(&join(real, &entry.file_name().to_string_lossy()))
+                !self.leads_on(&join(real, &entry.file_name().to_string_lossy()))
             }) {
                 continue;
             }

@@ -17,6 +17,7 @@ mod inspect;
 mod open;
 mod path;
 mod pattern;
+mod private;
 mod protected;
 mod target;
 mod tree;
@@ -34,6 +35,7 @@ pub use error::FileError;
 pub use first::FirstResults;
 pub use guard::WriteGuard;
 pub use open::open_nonblocking;
+use private::PrivatePlaces;
 pub(crate) use protected::{GIT_FOLDER, is_git_folder, protected_pairs};
 pub use protected::{
     ROOT_FILES, ROOT_FOLDER, glob_matches_protected, is_folder_of_protected, is_protected,
@@ -50,6 +52,8 @@ pub struct Jail {
     path: PathBuf,
     /// What of it may be used.
     bounds: Arc<PathBounds>,
+    /// What of it belongs to a person.
+    private: Arc<PrivatePlaces>,
 }
 
 impl Jail {
@@ -68,7 +72,16 @@ impl Jail {
             root,
             path: self.path.clone(),
             bounds: Arc::new(bounds),
+            private: Arc::clone(&self.private),
         })
+    }
+
+    /// The same folder for a person: with this home, which the machine's list of users may not have,
+    /// and with another folder that no tool sees, where the harness keeps what belongs to it.
+    #[must_use]
+    pub fn for_person(mut self, home: Option<&Path>, state: Option<&Path>) -> Self {
+        self.private = Arc::new(PrivatePlaces::new(&self.path, home, state));
+        self
     }
 }
 

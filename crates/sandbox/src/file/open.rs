@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use super::error::{FileError, shown};
 use super::guard::WriteGuard;
 use super::path::{RelativePath, join};
+use super::private::PrivatePlaces;
 use super::protected::{GIT_FOLDER, is_protected, protected_paths};
 use super::{FileKind, Jail};
 
@@ -75,6 +76,7 @@ impl Jail {
         let path = path_of_descriptor(root.as_fd())?;
         Ok(Self {
             root,
+            private: Arc::new(PrivatePlaces::new(&path, None, None)),
             path,
             bounds: Arc::default(),
         })
@@ -136,9 +138,8 @@ impl Jail {
     /// Opens a regular file for reading, if the bounds allow it, and returns its metadata.
     pub(super) fn open_file(&self, given: &str) -> Result<(File, rustix::fs::Stat), FileError> {
         let (file, stat) = self.open_regular(given)?;
-        if !self.bounds.is_open() {
-            self.bounds
-                .judge_read(&self.real_of(file.as_fd(), given)?, given)?;
+        if !self.is_open() {
+            self.judge_read(&self.real_of(file.as_fd(), given)?, given)?;
         }
         Ok((file, stat))
     }
@@ -186,6 +187,7 @@ impl Jail {
         Ok(WriteGuard {
             aliases,
             bounds: Arc::clone(&self.bounds),
+            private: Arc::clone(&self.private),
         })
     }
 

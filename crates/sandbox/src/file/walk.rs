@@ -355,10 +355,10 @@ impl<V: Visitor> Walk<'_, V> {
         if entry.name == GIT_FOLDER || (self.omit.dotfiles && entry.name.starts_with('.')) {
             return false;
         }
-        let bounds = &self.jail.bounds;
+        let jail = self.jail;
         let wanted = match entry.is_directory {
-            true => self.pattern.reaches_below(path) && bounds.leads_on(path),
-            false => self.pattern.matches(path) && bounds.shows(path),
+            true => self.pattern.reaches_below(path) && jail.leads_on(path),
+            false => self.pattern.matches(path) && jail.shows(path),
         };
         wanted && !ignores.leave_out(path, entry.is_directory)
     }

@@ -1,5 +1,6 @@
 //! Processes and requests of tools: the plan decides what happens, and the result says what was enforced.
 
+mod homes;
 mod layers;
 mod network;
 mod processes;

@@ -1,25 +1,38 @@
-//! Expands a word as a shell does before a program sees it: variables and braces, as far as the
-//! command itself defines them.
+//! Expands a word as a shell does before a program sees it: variables, as far as the command itself
+//! defines them.
 
 use super::super::fits;
-use std::collections::HashMap;
+use super::work::{STEP, Work};
+use std::collections::{BTreeSet, HashMap};
 
-/// How many words one word may expand to; the rest of a longer list is dropped.
-const MAX_WORDS: usize = 64;
+/// The longest value of a variable. Two copies of a value in the next one double it, so a short
+/// command could ask for any length.
+const MAX_VALUE: usize = 64 << 10;
+/// How deep variables are nested in each other.
+const MAX_DEPTH: usize = 32;
 
 /// The known variables, with every value that the command assigns: which one counts may depend on
 /// what happens.
-#[derive(Clone, Debug, Default)]
-pub(in super::super) struct Variables(HashMap<String, Vec<String>>);
+#[derive(Clone, Debug)]
+pub(in super::super) struct Variables<'w> {
+    values: HashMap<String, BTreeSet<String>>,
+    work: &'w Work,
+}
 
-impl Variables {
-    pub(in super::super) fn new(known: &[(&str, String)]) -> Self {
-        Self(
-            known
+impl<'w> Variables<'w> {
+    pub(in super::super) fn new(known: &[(&str, String)], work: &'w Work) -> Self {
+        Self {
+            values: known
                 .iter()
-                .map(|(name, value)| ((*name).to_owned(), vec![value.clone()]))
+                .map(|(name, value)| ((*name).to_owned(), [value.clone()].into()))
                 .collect(),
-        )
+            work,
+        }
+    }
+
+    /// What is left for the reading that these variables belong to.
+    pub(in super::super) fn work(&self) -> &'w Work {
+        self.work
     }
 
     /// Records an assignment, `name=value` or `name+=value`; returns false if the word is not one.
@@ -34,17 +47,24 @@ impl Variables {
             return false;
         }
         let given = self.expand(value);
-        let known = self.0.entry(name.to_owned()).or_default();
-        let values: Vec<String> = match appends {
-            true if !known.is_empty() => known
-                .iter()
-                .flat_map(|old| given.iter().map(move |new| format!("{old}{new}")))
-                .collect(),
-            _ => given,
+        let old = if appends {
+            self.known(name)
+        } else {
+            Vec::new()
         };
+        let values = if old.is_empty() {
+            given
+        } else {
+            joined(&old, "", &given, self.work)
+        };
+        let known = self.values.entry(name.to_owned()).or_default();
         for value in values {
-            if known.len() < MAX_WORDS && !known.contains(&value) {
-                known.push(value);
+            if value.len() > MAX_VALUE {
+                self.work
+                    .give_up("the value of a variable is longer than 64 KiB");
+            }
+            if self.work.spend(value.len() + STEP) {
+                known.insert(value);
             }
         }
         true
@@ -52,80 +72,92 @@ impl Variables {
 
     /// Everything that a word could expand to. Unknown variables stay as written.
     pub(in super::super) fn expand(&self, word: &str) -> Vec<String> {
+        self.expand_in(word, 0)
+    }
+
+    fn expand_in(&self, word: &str, depth: usize) -> Vec<String> {
         let mut made = vec![String::new()];
         let mut rest = word;
         while let Some(at) = rest.find('$') {
             let (before, after) = (&rest[..at], &rest[at + 1..]);
-            let (values, used) = self.parameter(after);
+            let (values, used) = self.parameter(after, depth);
             let values = if values.is_empty() {
                 vec![rest[at..=at + used].to_owned()]
             } else {
                 values
             };
-            made = made
-                .iter()
-                .flat_map(|start| {
-                    values
-                        .iter()
-                        .map(move |value| format!("{start}{before}{value}"))
-                })
-                .take(MAX_WORDS)
-                .collect();
+            made = joined(&made, before, &values, self.work);
             rest = &after[used..];
+        }
+        if !self
+            .work
+            .spend(made.len().saturating_mul(rest.len() + STEP))
+        {
+            return Vec::new();
         }
         made.iter_mut().for_each(|word| word.push_str(rest));
         made
     }
 
+    /// The values of a variable, empty if unknown.
+    fn known(&self, name: &str) -> Vec<String> {
+        let Some(values) = self.values.get(name) else {
+            return Vec::new();
+        };
+        let size: usize = values.iter().map(|value| value.len() + STEP).sum();
+        if self.work.spend(size) {
+            values.iter().cloned().collect()
+        } else {
+            Vec::new()
+        }
+    }
+
     /// The values of the parameter after a `$`, empty if unknown, and its length in the text.
-    fn parameter(&self, text: &str) -> (Vec<String>, usize) {
-        let known = |name: &str| self.0.get(name).cloned().unwrap_or_default();
+    fn parameter(&self, text: &str, depth: usize) -> (Vec<String>, usize) {
         if let Some(inner) = text.strip_prefix('{') {
-            let Some(end) = closing(inner) else {
+            let end = closing(inner);
+            // A search that finds no end costs the rest of the word.
+            if !self.work.spend(end.unwrap_or(inner.len())) {
                 return (Vec::new(), 0);
-            };
-            return (self.with_operator(&inner[..end]), end + 2);
+            }
+            return end.map_or((Vec::new(), 0), |end| {
+                (self.with_operator(&inner[..end], depth), end + 2)
+            });
         }
         let length = text
             .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
             .unwrap_or(text.len());
-        (known(&text[..length]), length)
+        (self.known(&text[..length]), length)
     }
 
     /// `name`, `name:-word`, `name%pattern` and similar forms.
-    fn with_operator(&self, inner: &str) -> Vec<String> {
+    fn with_operator(&self, inner: &str, depth: usize) -> Vec<String> {
+        if depth > MAX_DEPTH {
+            self.work.give_up("its variables are nested too deeply");
+            return Vec::new();
+        }
         let length = inner
             .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
             .unwrap_or(inner.len());
         let (name, operator) = inner.split_at(length);
-        let mut values = self.0.get(name).cloned().unwrap_or_default();
+        let mut values = self.known(name);
         let word = |marks: &[&str]| marks.iter().find_map(|mark| operator.strip_prefix(mark));
         if let Some(other) = word(&[":-", ":=", "-", "="]) {
-            values.extend(self.expand(other));
+            values.extend(self.expand_in(other, depth + 1));
         } else if let Some(other) = word(&[":+", "+"]) {
-            values = self.expand(other);
+            values = self.expand_in(other, depth + 1);
             values.push(String::new());
         } else if let Some(pattern) = word(&["%%", "%"]) {
-            values = values
-                .iter()
-                .flat_map(|value| {
-                    splits(value)
-                        .filter(|(_, end)| fits(pattern, end))
-                        .map(|(start, _)| start.to_owned())
-                })
-                .collect();
+            values = self.cut(&values, |(start, end)| fits(pattern, end).then_some(start));
         } else if let Some(pattern) = word(&["##", "#"]) {
-            values = values
-                .iter()
-                .flat_map(|value| {
-                    splits(value)
-                        .filter(|(start, _)| fits(pattern, start))
-                        .map(|(_, end)| end.to_owned())
-                })
-                .collect();
+            values = self.cut(&values, |(start, end)| fits(pattern, start).then_some(end));
         } else if let Some(change) = word(&["//", "/"]) {
             let (from, to) = change.split_once('/').unwrap_or((change, ""));
-            values = values.iter().map(|value| value.replace(from, to)).collect();
+            let replaced = |value: &String| {
+                let size = (value.len() + 1).saturating_mul(to.len() + 1);
+                self.work.spend(size).then(|| value.replace(from, to))
+            };
+            values = values.iter().filter_map(replaced).collect();
         } else if let Some(range) = word(&[":"]) {
             let mut numbers = range
                 .split(':')
@@ -140,6 +172,42 @@ impl Variables {
         }
         values
     }
+
+    /// What is left of each value at each place where it can be cut.
+    fn cut(
+        &self,
+        values: &[String],
+        kept: impl for<'v> Fn((&'v str, &'v str)) -> Option<&'v str>,
+    ) -> Vec<String> {
+        let mut all = Vec::new();
+        for value in values {
+            // Each place is compared with the pattern, and each may leave something.
+            let size = (value.len() + 1).saturating_mul(value.len() + STEP);
+            if !self.work.spend(size) {
+                break;
+            }
+            all.extend(splits(value).filter_map(&kept).map(str::to_owned));
+        }
+        all
+    }
+}
+
+/// Every start with the text in between and every end; nothing if that is too much.
+fn joined(starts: &[String], between: &str, ends: &[String], work: &Work) -> Vec<String> {
+    let sum = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
+    let count = starts.len().saturating_mul(ends.len());
+    let size = count
+        .saturating_mul(between.len() + STEP)
+        .saturating_add(sum(starts).saturating_mul(ends.len()))
+        .saturating_add(sum(ends).saturating_mul(starts.len()));
+    if !work.spend(size) {
+        return Vec::new();
+    }
+    let with_ends = |start: &String| {
+        let start = format!("{start}{between}");
+        ends.iter().map(move |end| format!("{start}{end}"))
+    };
+    starts.iter().flat_map(with_ends).collect()
 }
 
 fn is_name(name: &str) -> bool {
@@ -169,67 +237,14 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// The words that `a{b,c}d` expands to; a word without such braces expands to itself.
-pub(in super::super) fn braces(word: &str) -> Vec<String> {
-    let mut made = Vec::new();
-    spread(word, &mut made, 0);
-    made
-}
-
-fn spread(word: &str, made: &mut Vec<String>, depth: usize) {
-    let list = |at: usize| {
-        let inner = &word[at + 1..];
-        let end = closing(inner)?;
-        let items = split_list(&inner[..end]);
-        (items.len() > 1 && !word[..at].ends_with('$')).then_some((at, at + end + 2, items))
-    };
-    let found = if depth < 16 {
-        word.match_indices('{').find_map(|(at, _)| list(at))
-    } else {
-        None
-    };
-    let Some((start, end, items)) = found else {
-        if made.len() < MAX_WORDS {
-            made.push(word.to_owned());
-        }
-        return;
-    };
-    for item in items.iter().take(MAX_WORDS) {
-        if made.len() < MAX_WORDS {
-            spread(
-                &format!("{}{item}{}", &word[..start], &word[end..]),
-                made,
-                depth + 1,
-            );
-        }
-    }
-}
-
-/// The parts between top-level commas.
-fn split_list(text: &str) -> Vec<&str> {
-    let (mut items, mut start, mut depth) = (Vec::new(), 0, 0_usize);
-    for (at, c) in text.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                items.push(&text[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    items.push(&text[start..]);
-    items
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn variables_become_every_value_they_are_given() {
-        let mut variables = Variables::new(&[("PWD", "/p".to_owned())]);
+        let work = Work::on("");
+        let mut variables = Variables::new(&[("PWD", "/p".to_owned())], &work);
         for word in [
             "a=harn",
             "b=ess.md",
@@ -267,22 +282,5 @@ mod tests {
                 variables.expand(word)
             );
         }
-    }
-
-    #[test]
-    fn braces_become_their_words() {
-        for (word, expected) in [
-            ("{harness,x}.md", &["harness.md", "x.md"][..]),
-            ("{.h,x}arness", &[".harness", "xarness"]),
-            ("{,.}harness", &["harness", ".harness"]),
-            ("a{b,{c,d}}", &["ab", "ac", "ad"]),
-            ("{a}", &["{a}"]),
-            ("${a,b}", &["${a,b}"]),
-            ("a{b", &["a{b"]),
-            ("", &[""]),
-        ] {
-            assert_eq!(braces(word), expected, "{word}");
-        }
-        assert!(braces(&"{a,b}".repeat(30)).len() <= MAX_WORDS);
     }
 }

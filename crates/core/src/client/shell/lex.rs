@@ -1,6 +1,8 @@
 //! Splits a command as a shell does: programs with their words, respecting quotes. A string passed
 //! to another shell is read again there.
 
+use super::work::{STEP, Work};
+
 /// One program with its words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Segment {
@@ -21,28 +23,38 @@ pub(in super::super) struct Word {
     pub(in super::super) text: String,
     /// Whether it has unquoted wildcards.
     pub(in super::super) wild: bool,
+    /// Whether it has unquoted braces.
+    pub(in super::super) braced: bool,
     /// Whether it contains the output of a program.
     pub(in super::super) computed: bool,
 }
 
 /// How many nested substitutions are examined.
 const MAX_DEPTH: usize = 8;
-/// How many programs of one command are examined.
-const MAX_SEGMENTS: usize = 2000;
+/// How many nested sub-shells are examined.
+const MAX_SUBSHELLS: usize = 100;
 
 /// The programs of a command; those in a substitution come before the program that contains it.
-pub(in super::super) fn lex(text: &str) -> Vec<Segment> {
+pub(in super::super) fn lex(text: &str, work: &Work) -> Vec<Segment> {
     let mut lexer = Lexer {
         done: Vec::new(),
         depth: 0,
+        inner: 0,
+        work,
     };
-    lexer.read(&text.chars().collect::<Vec<_>>());
+    if work.spend(text.len()) {
+        lexer.read(&text.chars().collect::<Vec<_>>());
+    }
     lexer.done
 }
 
-struct Lexer {
+struct Lexer<'w> {
     done: Vec<Segment>,
+    /// How many sub-shells are open.
     depth: usize,
+    /// How many substitutions are open.
+    inner: usize,
+    work: &'w Work,
 }
 
 /// The segment and word being built.
@@ -75,13 +87,12 @@ impl Open {
     }
 }
 
-impl Lexer {
+impl Lexer<'_> {
     fn end(&mut self, open: &mut Open, piped: bool) {
         open.end_word();
         let segment = std::mem::take(&mut open.segment);
-        if (!segment.words.is_empty() || !segment.files.is_empty())
-            && self.done.len() < MAX_SEGMENTS
-        {
+        let words = segment.words.len() + segment.files.len();
+        if words > 0 && self.work.spend((words + 2) * STEP) {
             self.done.push(segment);
         }
         open.segment = Segment {
@@ -130,7 +141,11 @@ impl Lexer {
                 }
                 '(' => {
                     self.end(&mut open, false);
-                    self.depth = (self.depth + 1).min(outer + 100);
+                    self.depth += 1;
+                    if self.depth > outer + MAX_SUBSHELLS {
+                        self.work.give_up("its sub-shells are nested too deeply");
+                        break;
+                    }
                     open.segment.depth = self.depth;
                 }
                 ')' => {
@@ -142,9 +157,9 @@ impl Lexer {
                 c if c.is_whitespace() => open.end_word(),
                 c => {
                     open.push(c);
-                    if let Some(word) = open.word.as_mut().filter(|_| matches!(c, '*' | '?' | '['))
-                    {
-                        word.wild = true;
+                    if let Some(word) = &mut open.word {
+                        word.wild |= matches!(c, '*' | '?' | '[');
+                        word.braced |= c == '{';
                     }
                 }
             }
@@ -233,9 +248,11 @@ impl Lexer {
                 self.substitution(text, at + 1, ')', open)
             }
             Some('\'') => {
+                let word = open.word.get_or_insert_default();
+                let before = std::mem::take(&mut word.text);
                 let end = quoted(text, at + 1, open);
                 if let Some(word) = &mut open.word {
-                    word.text = super::decode(&word.text);
+                    word.text = before + &super::decode(&word.text);
                 }
                 end
             }
@@ -273,6 +290,9 @@ impl Lexer {
             at += 1;
         }
         let inner = text.get(from..at.min(text.len())).unwrap_or_default();
+        if !self.work.spend(inner.len()) {
+            return text.len();
+        }
         let word = open.word.get_or_insert_default();
         let shown: String = inner.iter().collect();
         match said(&shown) {
@@ -282,10 +302,14 @@ impl Lexer {
                 word.computed = true;
             }
         }
-        if self.depth < MAX_DEPTH {
+        if self.inner < MAX_DEPTH {
+            self.inner += 1;
             self.depth += 1;
             self.read(inner);
             self.depth -= 1;
+            self.inner -= 1;
+        } else {
+            self.work.give_up("its substitutions are nested too deeply");
         }
         at + 1
     }
@@ -336,6 +360,10 @@ fn line_end(text: &[char], from: usize) -> usize {
 mod tests {
     use super::*;
 
+    fn read(text: &str) -> Vec<Segment> {
+        lex(text, &Work::on(text))
+    }
+
     #[test]
     fn programs_come_apart_where_a_shell_takes_them_apart() {
         let words = |text: &str| {
@@ -347,7 +375,7 @@ mod tests {
                     .collect::<Vec<_>>()
                     .join(" ")
             };
-            lex(text).into_iter().map(line).collect::<Vec<_>>()
+            read(text).into_iter().map(line).collect::<Vec<_>>()
         };
         for (text, expected) in [
             ("a b; c && d | e", &["a b", "c", "d", "e"][..]),
@@ -372,22 +400,39 @@ mod tests {
         ] {
             assert_eq!(words(text), expected, "{text}");
         }
-        assert_eq!(lex("sh <<E\nrm x\nE\n")[0].input.as_deref(), Some("rm x\n"));
         assert_eq!(
-            lex("(a); b")
+            read("sh <<E\nrm x\nE\n")[0].input.as_deref(),
+            Some("rm x\n")
+        );
+        assert_eq!(
+            read("(a); b")
                 .iter()
                 .map(|segment| segment.depth)
                 .collect::<Vec<_>>(),
             [1, 0]
         );
-        assert!(lex("a | b")[1].piped && !lex("a || b")[1].piped);
-        assert!(lex("rm *")[0].words[1].wild && !lex("rm '*'")[0].words[1].wild);
+        assert!(read("a | b")[1].piped && !read("a || b")[1].piped);
+        assert!(read("rm *")[0].words[1].wild && !read("rm '*'")[0].words[1].wild);
+    }
+
+    #[test]
+    fn what_is_nested_too_deeply_is_unknown() {
+        for (open, close, fits) in [("$(", ")", MAX_DEPTH), ("(", ")", MAX_SUBSHELLS)] {
+            let excess = |depth: usize| {
+                let text = format!("{}rm x{}", open.repeat(depth), close.repeat(depth));
+                let work = Work::on(&text);
+                lex(&text, &work);
+                work.excess()
+            };
+            assert_eq!(excess(fits), None);
+            assert!(excess(fits + 1).is_some(), "{open}");
+        }
     }
 
     proptest::proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "[ a-z$`'\"\\\\{}()|;&<>#=\né*-]{0,60}") {
-            lex(&text);
+            read(&text);
         }
     }
 }

@@ -14,6 +14,7 @@ use super::leftovers::pending;
 use super::limits::cgroup::Cgroups;
 use super::protect::{NameSupervision, Protection};
 use super::watch::{START, step_name};
+use crate::home::Homes;
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
 use crate::process::child::null;
 use crate::tier::{LayerReport, Mechanism, SandboxReport, Tier};
@@ -329,7 +330,7 @@ fn attempt(version: i32, tier: Tier, names: NameSupervision) -> Result<(), Failu
     let failed = |step| move |cause| Failure { step, cause };
     let identity = Identity::of(&plan.files.workspace).map_err(failed("the workspace"))?;
     let protection = Protection::default();
-    let view = View::new(&plan, &identity, &[], &protection, Tier::A)
+    let view = View::new(&plan, &identity, &Homes::default(), &protection, Tier::A)
         .map_err(|error| failed("the view")(io::Error::other(error.to_string())))?;
     let room = ContainerInputs {
         plan: &plan,

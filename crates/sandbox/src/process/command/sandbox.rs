@@ -2,7 +2,6 @@
 
 use super::detect::{self, Findings};
 use super::enforced::enforced;
-use super::files::homes::homes;
 use super::files::landlock;
 use super::helper::network::StartRelay;
 use super::helper::start::{CommandStreams, Helper, ReadyReport};
@@ -16,6 +15,7 @@ use super::warm::pool::{self, Container, ContainerPool};
 use super::warm::stamp::FolderCache;
 use super::watch::{AsyncPipes, CommandWatch, Remains};
 use super::{Command, CommandOutcome, End, SandboxError, Stdin};
+use crate::home::Homes;
 use crate::plan::{Network, Plan, Programs};
 use crate::process::child::null;
 use crate::tier::{Mechanism, SandboxReport, Tier};
@@ -24,7 +24,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::net::unix::pipe;
@@ -44,7 +43,7 @@ pub(super) struct SandboxState {
     pub(super) landlock: i32,
     pub(super) cgroups: Cgroups,
     pub(super) names: NameSupervision,
-    pub(super) homes: Vec<PathBuf>,
+    pub(super) homes: Homes,
     pub(super) owners: OnceLock<Result<OwnedFd, String>>,
     pub(super) relay: Option<Arc<dyn StartRelay>>,
     pool: Arc<ContainerPool>,
@@ -124,7 +123,7 @@ impl Sandbox {
             landlock: findings.landlock,
             cgroups: findings.cgroups,
             names: findings.names,
-            homes: homes(),
+            homes: Homes::of_this_machine(),
             owners: OnceLock::new(),
             relay,
             pool: Arc::new(ContainerPool::new()),

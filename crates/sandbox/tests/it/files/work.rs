@@ -335,3 +335,107 @@ fn rules_about_ignored_files_come_from_inside_and_hidden_places_stay_hidden() {
     assert_eq!(glob(&bounded, "**/*"), ["inner/c.tmp", "src/main.rs"]);
     assert_eq!(glob(&bounded, "secret/**"), Vec::<String>::new());
 }
+
+#[test]
+fn a_workspace_that_is_a_home_is_used_without_what_is_private_in_it() {
+    let world = World::new();
+    let private = [
+        ".ssh/id",
+        ".claude/.credentials.json",
+        ".config/gh/hosts.yml",
+        ".npmrc",
+        ".local/state/harness/x/artifacts/art_1",
+        "keys/id",
+    ];
+    let plain = [
+        ".profile",
+        ".claude/CLAUDE.md",
+        ".config/app.toml",
+        "x/.npmrc",
+    ];
+    for name in private.iter().chain(&plain) {
+        let file = world.ws(name);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(file, "text").expect("a file");
+    }
+    world.link("keys", ".gnupg");
+    world.link(".npmrc", "linked");
+    for name in private.iter().chain(&plain) {
+        assert_eq!(world.jail.read(name, 9).expect("a file elsewhere"), b"text");
+    }
+    let open = || Jail::open(&world.ws("")).expect("a jail");
+    let home = open().for_person(Some(&world.ws("")), None);
+    let bounded = home
+        .with_bounds(PathBounds {
+            write: Some(vec![".".into()]),
+            ..PathBounds::default()
+        })
+        .expect("a jail");
+    for jail in [&home, &bounded] {
+        for name in private
+            .iter()
+            .chain(&["linked", ".NPMRC", ".gnupg/id", ".ssh/new"])
+        {
+            let failed = |name: &str, done: Result<(), FileError>| {
+                assert!(
+                    matches!(
+                        done,
+                        Err(FileError::Private(_)
+                            | FileError::NotFound(_)
+                            | FileError::Protected(_))
+                    ),
+                    "{name}: {done:?}"
+                );
+            };
+            failed(name, jail.read(name, 9).map(drop));
+            failed(name, jail.copy(name, "copied"));
+            // A link itself is a name like any other.
+            if *name != "linked" {
+                failed(name, jail.rename(name, "moved"));
+                failed(name, jail.write(name, b"evil").map(drop));
+                failed(name, jail.remove(name, false));
+            }
+        }
+        assert!(matches!(
+            jail.rename(".config", "c"),
+            Err(FileError::Private(_))
+        ));
+        assert!(matches!(
+            jail.remove(".config", true),
+            Err(FileError::Private(_))
+        ));
+        let (found, ..) = jail
+            .glob("**/*", Omit::default(), 99, &|| false)
+            .expect("a search");
+        assert_eq!(
+            found,
+            [
+                ".claude/CLAUDE.md",
+                ".config/app.toml",
+                ".profile",
+                "src/main.rs",
+                "x/.npmrc"
+            ]
+        );
+        let names = jail.list(".", 99).expect("a listing");
+        assert!(
+            names.iter().all(|entry| entry.name != ".npmrc"),
+            "{names:?}"
+        );
+        for name in plain {
+            assert_eq!(jail.read(name, 9).expect("a plain file"), b"text");
+        }
+        jail.write(".config/new/file", b"fine")
+            .expect("a new folder");
+        jail.remove(".config/new", true).expect("removed");
+    }
+    // A home in the workspace is hidden as a whole, and so is what harness keeps there.
+    let around = open().for_person(Some(&world.ws("x")), Some(&world.ws("src")));
+    assert!(matches!(
+        around.read("x/.npmrc", 9),
+        Err(FileError::Private(_))
+    ));
+    assert!(matches!(around.list("src", 9), Err(FileError::Private(_))));
+    assert_eq!(around.read(".npmrc", 9).expect("not in the home"), b"text");
+    world.assert_unharmed();
+}

@@ -244,6 +244,10 @@ fn a_home_missing_from_passwd_is_hidden_except_for_the_workspace_in_it() {
                 .text,
             SECRET
         );
+        // Nor is one around it.
+        (plan.files.project, plan.files.workspace) = (at.clone(), at.clone());
+        assert_eq!(read(&plan), "");
+        (plan.files.project, plan.files.workspace) = (at.join("person"), at.join("person"));
         // Invalid homes hide nothing.
         for home in ["/", "/usr", "/etc"] {
             plan.files.home = Some(home.into());
@@ -397,5 +401,91 @@ fn a_place_elsewhere_in_dev_is_refused_with_what_would_be_accepted() {
                 && refused.to_string().contains("/dev/shm"),
             "{refused}"
         );
+    });
+}
+
+/// What people have in a home that no command sees, and what every command sees.
+const PRIVATE: &[&str] = &[
+    ".ssh/id_ed25519",
+    ".claude/.credentials.json",
+    ".claude/projects/other/session.jsonl",
+    ".claude.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    ".config/gh/hosts.yml",
+    ".config/gcloud/application_default_credentials.json",
+    ".local/share/keyrings/login.keyring",
+    ".local/state/harness/notes-0123456789abcdef/artifacts/art_1",
+    ".mozilla/firefox/profile/logins.json",
+    ".netrc",
+    ".npmrc",
+    ".bash_history",
+    ".kube/config",
+    ".linked/key",
+];
+const PLAIN: &[&str] = &[
+    ".profile",
+    ".claude/CLAUDE.md",
+    ".config/app.toml",
+    "notes.txt",
+];
+
+#[test]
+fn a_workspace_that_is_a_home_is_read_without_what_is_private_in_it() {
+    in_every_tier(|world| {
+        // As an ordinary user's files are: closed to others, but shown as the command's own.
+        let put = |folder: &str| {
+            for name in PRIVATE.iter().chain(PLAIN) {
+                let file = world.ws(folder).join(name);
+                fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+                fs::write(&file, SECRET).expect("a file");
+                let closed = PRIVATE.contains(name) && world.can_write();
+                let mode = if closed { 0o600 } else { 0o644 };
+                fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(mode))
+                    .expect("set");
+            }
+        };
+        put("");
+        put("project");
+        std::os::unix::fs::symlink(".linked", world.ws(".gnupg")).expect("a link");
+        let mode = if world.can_write() { 0o700 } else { 0o755 };
+        let closed = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(world.ws(".ssh"), closed).expect("set");
+        let mut plan = world.plan.clone();
+        let read = |plan: &Plan, name: &str| {
+            let line = format!("cat '{name}' 2>/dev/null; grep -s {SECRET} '{name}'; true");
+            world.shell_with(plan, &line).stdout.text.contains(SECRET)
+        };
+        // Elsewhere they are files like any other.
+        for name in PRIVATE.iter().chain(PLAIN) {
+            assert!(read(&plan, name), "{name}");
+        }
+        plan.files.home = Some(plan.files.workspace.clone());
+        for name in PRIVATE {
+            assert!(!read(&plan, name), "{name}");
+            // Names in a home are not names in a project.
+            let name = format!("project/{name}");
+            assert!(read(&plan, &name), "{name}");
+        }
+        for name in PLAIN {
+            assert!(read(&plan, name), "{name}");
+        }
+        // Nor do they appear under another name.
+        if world.can_write() {
+            for line in [
+                "mv .claude .c && cat .c/.credentials.json",
+                "mv .ssh s; cat s/id_ed25519",
+                "ln .netrc n; cat n",
+                "cp -r .config c; cat c/gh/hosts.yml",
+                "rm -f .npmrc; mv .npmrc x; cat x",
+            ] {
+                let finished = world.shell_with(&plan, line);
+                assert!(!finished.stdout.text.contains(SECRET), "{line}");
+            }
+            for name in PRIVATE {
+                let text = fs::read_to_string(world.ws(name));
+                assert_eq!(text.expect("still there"), SECRET, "{name}");
+            }
+        }
     });
 }

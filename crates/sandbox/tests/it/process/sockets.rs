@@ -137,3 +137,69 @@ fn no_end_of_a_pair_can_be_connected_elsewhere() {
         }
     });
 }
+
+#[test]
+fn no_end_of_a_pair_takes_a_name_of_the_machine() {
+    const BINDS: &str = "
+import errno, socket, sys
+for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+    for name in sys.argv[1:]:
+        a, b = socket.socketpair(socket.AF_UNIX, kind)
+        for deed in (lambda: a.bind('\\0' + name), lambda: b.bind(b''), lambda: b.connect('\\0' + name)):
+            try:
+                deed()
+                print('done')
+            except OSError as error:
+                print(errno.errorcode[error.errno])
+";
+    in_every_tier(|world| {
+        let taken = format!("harness-test-taken-{}", mark());
+        let address =
+            <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&taken).expect("a name");
+        let _held = UnixListener::bind_addr(&address).expect("a socket");
+        let free = format!("harness-test-free-{}", mark());
+        let said = world.says(&format!("python3 -c \"{BINDS}\" {taken} {free}"));
+        let each: &[&str] = if world.tier() == Tier::A {
+            // Its own names: the one that is taken outside is free here.
+            &["done", "done", "ECONNREFUSED"]
+        } else {
+            &["EPERM", "EPERM", "EPERM"]
+        };
+        let expected: Vec<&str> = each.iter().copied().cycle().take(12).collect();
+        let said: Vec<&str> = said.lines().collect();
+        assert_eq!(said, expected, "tier {}", world.tier());
+    });
+}
+
+#[test]
+fn programs_that_talk_to_their_own_children_work() {
+    const PAIRS: &str = "
+import asyncio, multiprocessing, os, socket, subprocess
+def child(end):
+    end.send(end.recv() + 1)
+if __name__ == '__main__':
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context('fork').Process(target=child, args=(theirs,))
+    process.start()
+    ours.send(41)
+    print(ours.recv())
+    process.join()
+    read, write = os.pipe()
+    os.write(write, b'through a pipe')
+    print(os.read(read, 99).decode())
+    a, b = socket.socketpair()
+    a.sendall(b'through a pair')
+    print(b.recv(99).decode())
+    async def listen():
+        started = await asyncio.create_subprocess_exec('cat', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return (await started.communicate(b'through a child'))[0].decode()
+    print(asyncio.run(listen()))
+";
+    in_every_tier(|world| {
+        let said = world.says(&format!("python3 -c \"{PAIRS}\""));
+        assert_eq!(
+            said,
+            "42\nthrough a pipe\nthrough a pair\nthrough a child\n"
+        );
+    });
+}

@@ -1,6 +1,5 @@
 //! Which files a command sees, and what it may do with them.
 
-pub(crate) mod homes;
 pub(crate) mod identity;
 pub(crate) mod landlock;
 pub(crate) mod landlock_rules;

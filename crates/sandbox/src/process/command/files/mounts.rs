@@ -4,6 +4,7 @@ use super::view::{MountKind, MountPoint, View};
 use crate::plan::{Plan, Programs};
 use crate::process::command::helper::block::{Args, ContainerBlock, Slot, SyscallList, ToArg};
 use crate::process::command::helper::layout::Op;
+use crate::process::command::limits::inotify;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
@@ -239,18 +240,18 @@ impl MountWriter<'_> {
         let (tree, place) = self.reused;
         match mount.kind {
             MountKind::Hidden => match cover {
-                // Where commands write, a link may lie on the way by now.
+                // Where commands write, a link may lie on the way by now. What the command's user
+                // cannot reach needs no cover: a folder above it is somebody else's, and closed.
                 Some(cover) if mount.is_in_tree() => {
-                    self.open_place(path, place);
-                    self.attach_to(cover, place);
+                    self.open_place(path, place).may_fail_with(libc::EACCES);
+                    self.attach_to(cover, place).may_fail_with(libc::EBADF);
                     self.list.close(place);
                 }
                 Some(cover) => self.attach(cover, path),
                 None => {}
             },
             MountKind::Private => {
-                let options = format!("mode=1777,size={}", self.tmp_bytes);
-                self.mount_tmpfs(path, &options, self.no_execution);
+                self.mount_tmpfs(path, &private_options(self.tmp_bytes), self.no_execution);
                 self.make_ways(path, path);
             }
             // If that fails, nothing there runs, which the command will notice.
@@ -315,9 +316,34 @@ impl MountWriter<'_> {
     fn make_proc(&mut self) {
         self.step("a fresh /proc");
         let (kind, path) = (self.block.literal(c"proc"), self.block.literal(c"/proc"));
-        let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+        let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
         self.list
             .call(libc::SYS_mount, &[&kind, &path, &kind, &flags]);
+        self.limit_watches();
+        self.step("a fresh /proc");
+        let set = READ_ONLY | SAFE | NO_EXECUTION;
+        self.set_attributes((&libc::AT_FDCWD, c"/proc"), 0, set, 0);
+    }
+
+    /// Sets the limits of the user namespace. The fresh `/proc` is the place for it: the machine's
+    /// may be read-only, as in a container.
+    fn limit_watches(&mut self) {
+        self.step("limits on watching files");
+        let slot = self.reused.0;
+        for share in inotify::shares() {
+            let (path, text) = (self.block.literal(share.file), share.most.to_string());
+            let (length, text) = (text.len() as u64, self.block.text(text));
+            let flags = libc::O_WRONLY.cast_unsigned() | CLOSE_ON_EXEC;
+            // A kernel without inotify has neither file.
+            self.list
+                .call(libc::SYS_openat, &[&libc::AT_FDCWD, &path, &flags])
+                .may_fail_with(libc::ENOENT)
+                .save_in(slot);
+            self.list
+                .call(libc::SYS_write, &[&slot, &text, &length])
+                .may_fail_with(libc::EBADF);
+            self.list.close(slot);
+        }
     }
 
     fn mount_tmpfs(&mut self, path: &Path, options: &str, no_execution: u64) {
@@ -375,6 +401,14 @@ impl MountWriter<'_> {
         let args: Args<'_> = &[&tree, &empty, &libc::AT_FDCWD, &path, &FROM_DESCRIPTOR];
         self.list.call(libc::SYS_move_mount, args);
     }
+}
+
+/// The options of a private folder in memory: as many files as it has pages. A file with content
+/// takes a page, so only empty files, folders and links reach that limit first. The kernel's own
+/// memory for them, more than a kilobyte each, counts towards no size.
+fn private_options(bytes: u64) -> String {
+    const PAGE: u64 = 4096;
+    format!("mode=1777,size={bytes},nr_inodes={}", bytes.div_ceil(PAGE))
 }
 
 /// Whether a mount is put back into the folder that covers `covered`.

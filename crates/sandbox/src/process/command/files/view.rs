@@ -1,9 +1,9 @@
 //! The file tree as a command sees it: what is covered, what is put back, what may be written.
 
-use super::homes;
 use super::identity::{Identity, UserChange};
 use super::mounts::SHARED_MEMORY;
 use super::open;
+use crate::home::{Homes, can_be_hidden};
 use crate::plan::{Access, Plan};
 use crate::process::command::SandboxError;
 use crate::process::command::protect::Protection;
@@ -40,26 +40,6 @@ const CREDENTIALS: &[&str] = &[
     "/var/mail",
     "/var/spool/cron",
     "/var/spool/mail",
-];
-
-/// Credentials in a visible home, because the workspace or a readable place is in it or around it.
-const HOME_CREDENTIALS: &[&str] = &[
-    ".aws",
-    ".azure",
-    ".bash_history",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".config/gcloud",
-    ".config/gh",
-    ".docker/config.json",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".netrc",
-    ".npmrc",
-    ".password-store",
-    ".pypirc",
-    ".ssh",
 ];
 
 /// How a path is mounted.
@@ -129,24 +109,19 @@ impl View {
     pub(crate) fn new(
         plan: &Plan,
         identity: &Identity,
-        homes: &[PathBuf],
+        homes: &Homes,
         protected: &Protection,
         tier: Tier,
     ) -> Result<Self, SandboxError> {
         let files = &plan.files;
-        let homes = || homes.iter().chain(&files.home);
         let mut wanted: BTreeMap<PathBuf, MountKind> = BTreeMap::new();
-        let real_homes: Vec<Option<PathBuf>> =
-            homes().map(|home| fs::canonicalize(home).ok()).collect();
+        let real_homes = homes.real(files.home.as_deref());
         let covered = COVERED
             .iter()
             .filter_map(|path| fs::canonicalize(path).ok())
-            .chain(real_homes.iter().flatten().cloned());
-        wanted.extend(
-            covered
-                .filter(|path| homes::is_home(path))
-                .map(|path| (path, MountKind::Hidden)),
-        );
+            .chain(real_homes.iter().cloned())
+            .filter(|path| can_be_hidden(path));
+        wanted.extend(covered.map(|path| (path, MountKind::Hidden)));
         wanted.extend(
             ["/tmp", "/var/tmp"]
                 .into_iter()
@@ -194,22 +169,18 @@ impl View {
             }
             wanted.insert(path.clone(), made);
         }
-        // A home in which nothing is put back is covered entirely.
-        let has_tree = |(home, real): &(&PathBuf, &Option<PathBuf>)| {
-            let is_in = |path: &Path| {
-                path.starts_with(home) || real.as_ref().is_some_and(|real| path.starts_with(real))
-            };
-            wanted
-                .iter()
-                .any(|(path, what)| what.is_tree() && is_in(path))
-        };
-        let with_trees = homes().zip(&real_homes).filter(has_tree);
-        let in_homes = with_trees
-            .flat_map(|(home, _)| HOME_CREDENTIALS.iter().map(move |name| home.join(name)));
-        let secrets = CREDENTIALS.iter().map(PathBuf::from).chain(in_homes);
-        let secrets = secrets
+        let credentials = CREDENTIALS
+            .iter()
+            .map(PathBuf::from)
             .filter(|path| fs::metadata(path).is_ok_and(|facts| identity.can_read(path, &facts)));
-        let hidden = secrets
+        // A home in which nothing is put back is covered entirely.
+        let trees = wanted.iter().filter(|(_, what)| what.is_tree());
+        let in_trees = trees.flat_map(|(tree, _)| {
+            let private = |home: &PathBuf| homes.private_in(tree, home);
+            real_homes.iter().flat_map(private).collect::<Vec<_>>()
+        });
+        let hidden = credentials
+            .chain(in_trees)
             .chain(files.hidden.iter().cloned())
             .filter_map(|path| fs::canonicalize(path).ok());
         let hidden: Vec<PathBuf> = hidden.collect();

@@ -13,6 +13,10 @@ const PRIVATE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 /// How the kernel marks such a folder.
 const TMPFS: i128 = 0x0102_1994;
 
+/// What the kernel keeps for a file in such a folder, even an empty one: measured, 2.5 million of
+/// them took 3.2 GB.
+const FILE_RECORD: u64 = 1280;
+
 /// Whether this kernel lists the children of a process.
 pub(crate) fn can_look() -> bool {
     Path::new("/proc/thread-self/children").exists()
@@ -85,6 +89,7 @@ fn private_folders(processes: &[libc::pid_t]) -> u64 {
             {
                 bytes += facts.f_blocks.saturating_sub(facts.f_bfree)
                     * u64::try_from(facts.f_bsize).unwrap_or(0);
+                bytes += facts.f_files.saturating_sub(facts.f_ffree) * FILE_RECORD;
             }
         }
     }

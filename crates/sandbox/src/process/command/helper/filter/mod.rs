@@ -149,6 +149,11 @@ const SHARED_OBJECTS: &[libc::c_long] = &[
     libc::SYS_mq_unlink,
 ];
 
+/// Without a namespace, names of sockets belong to the machine, too. A command has only pairs there,
+/// which are connected already; but an end of one could still be bound to a name of another
+/// program, or be given one when it is connected.
+const NAMED_SOCKETS: &[libc::c_long] = &[libc::SYS_bind, libc::SYS_connect, libc::SYS_listen];
+
 /// Newer than libc's list.
 const OPEN_TREE_ATTR: libc::c_long = 467;
 
@@ -174,6 +179,8 @@ pub(super) fn program(sockets: Sockets, memory: MemoryFiles) -> Vec<u8> {
                 .iter()
                 .map(|&call| (number(call), refuse(libc::ENOSYS))),
         );
+        let named = NAMED_SOCKETS.iter();
+        leaves.extend(named.map(|&call| (number(call), refuse(libc::EPERM))));
     }
     leaves.extend(set_user());
     leaves.extend(others(sockets));
@@ -485,6 +492,10 @@ mod tests {
                 no,
                 "{family} {protocol}"
             );
+        }
+        for call in [libc::SYS_bind, libc::SYS_connect, libc::SYS_listen].map(number) {
+            assert_eq!(judge(&inside, THIS_ARCH, call, [3, 0, 0, 0]), ALLOW);
+            assert_eq!(judge(&closed, THIS_ARCH, call, [3, 0, 0, 0]), no);
         }
         let marked = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK).cast_unsigned();
         for (kind, expected) in [

@@ -33,7 +33,7 @@ const PROGRAMS: &[&str] = &[
 const SERVICES: &[&str] = &["/opt", "/srv", "/usr", "/var"];
 
 /// The homes in the list of users.
-pub(crate) fn homes() -> Vec<PathBuf> {
+pub(super) fn homes() -> Vec<PathBuf> {
     let mut homes = homes_in(&fs::read_to_string("/etc/passwd").unwrap_or_default());
     homes.retain(|home| fs::symlink_metadata(home).is_ok());
     homes
@@ -58,7 +58,7 @@ fn homes_in(users: &str) -> Vec<PathBuf> {
 }
 
 /// Whether a folder can be hidden as a home: not one with system programs or data.
-pub(crate) fn is_home(home: &Path) -> bool {
+pub(super) fn is_home(home: &Path) -> bool {
     let is_system = PROGRAMS.iter().any(|folder| home.starts_with(folder))
         || SERVICES.iter().any(|folder| home == Path::new(folder));
     let is_plain = home
