@@ -1,20 +1,31 @@
 //! Answers that are kept as long as a new look would give the same.
 
 use super::answer::GitAnswer;
+use super::index::{Gitlinks, ObjectFormat, gitlinks};
+use super::stamp::Stamp;
 use super::{PersonalConfig, look, look_at};
 use crate::lock::lock;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Kept answers: the workspaces of a process and the repositories in them.
 const MOST_KEPT: usize = 256;
 
-/// The answers about the folders of one person, each kept until something it depends on changes.
+/// Answers, each kept until something it depends on changes.
 #[derive(Debug, Default)]
 pub struct AnswerCache {
+    answers: Mutex<HashMap<LookKey, Arc<GitAnswer>>>,
+    links: Mutex<HashMap<PathBuf, (Stamp, Arc<Gitlinks>)>>,
+}
+
+/// What was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct LookKey {
+    path: PathBuf,
+    start: LookStart,
     person: PersonalConfig,
-    kept: Mutex<HashMap<(PathBuf, LookStart), Arc<GitAnswer>>>,
 }
 
 /// Where a look begins.
@@ -27,40 +38,60 @@ enum LookStart {
 }
 
 impl AnswerCache {
-    /// An empty one.
-    #[must_use]
-    pub fn new(person: PersonalConfig) -> Self {
-        Self {
-            person,
-            kept: Mutex::default(),
+    /// What Git would obey in a folder; see [`look`].
+    pub fn look(&self, folder: &Path, person: &PersonalConfig) -> Arc<GitAnswer> {
+        self.answer(folder, LookStart::Folder, person)
+    }
+
+    /// What Git would obey in a repository; see [`look_at`].
+    pub fn look_at(&self, git: &Path, person: &PersonalConfig) -> Arc<GitAnswer> {
+        self.answer(git, LookStart::Repository, person)
+    }
+
+    /// The submodules in an index; see [`gitlinks`].
+    pub fn gitlinks(&self, index: &Path, format: ObjectFormat) -> Arc<Gitlinks> {
+        let stamp = Stamp::of(index).filter(|stamp| stamp.was_settled);
+        if let Some(known) = stamp.and_then(|stamp| self.known_gitlinks(index, &stamp)) {
+            return known;
         }
+        let found = Arc::new(gitlinks(index, format));
+        if let Some(stamp) = stamp {
+            let kept = (stamp, Arc::clone(&found));
+            keep(&self.links, index.to_path_buf(), kept);
+        }
+        found
     }
 
-    /// What Git would obey in a folder.
-    pub fn look(&self, folder: &Path) -> Arc<GitAnswer> {
-        self.answer(folder, LookStart::Folder)
+    /// The same, if it is known already.
+    pub(crate) fn known_gitlinks(&self, index: &Path, stamp: &Stamp) -> Option<Arc<Gitlinks>> {
+        let links = lock(&self.links);
+        let (then, known) = links.get(index)?;
+        (then == stamp).then(|| Arc::clone(known))
     }
 
-    /// What Git would obey in a repository: a `.git`, or the folder of a bare one.
-    pub fn look_at(&self, git: &Path) -> Arc<GitAnswer> {
-        self.answer(git, LookStart::Repository)
-    }
-
-    fn answer(&self, path: &Path, start: LookStart) -> Arc<GitAnswer> {
-        let key = (path.to_path_buf(), start);
-        let kept = lock(&self.kept).get(&key).cloned();
-        if let Some(kept) = kept.filter(|kept| kept.is_current()) {
-            return kept;
+    fn answer(&self, path: &Path, start: LookStart, person: &PersonalConfig) -> Arc<GitAnswer> {
+        let key = LookKey {
+            path: path.to_path_buf(),
+            start,
+            person: person.clone(),
+        };
+        let known = lock(&self.answers).get(&key).cloned();
+        if let Some(known) = known.filter(|known| known.is_current()) {
+            return known;
         }
         let answer = Arc::new(match start {
-            LookStart::Folder => look(path, &self.person),
-            LookStart::Repository => look_at(path, &self.person),
+            LookStart::Folder => look(path, person),
+            LookStart::Repository => look_at(path, person),
         });
-        let mut kept = lock(&self.kept);
-        if kept.len() >= MOST_KEPT {
-            kept.clear();
-        }
-        kept.insert(key, Arc::clone(&answer));
+        keep(&self.answers, key, Arc::clone(&answer));
         answer
     }
+}
+
+fn keep<K: Eq + Hash, V>(kept: &Mutex<HashMap<K, V>>, key: K, value: V) {
+    let mut kept = lock(kept);
+    if kept.len() >= MOST_KEPT {
+        kept.clear();
+    }
+    kept.insert(key, value);
 }

@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Bounds of one look. Beyond one of them the answer has a gap.
-const MOST_REPOSITORIES: usize = 500;
-const MOST_FILES: usize = 2000;
+const MOST_REPOSITORIES: usize = 2000;
+const MOST_FILES: usize = 8000;
 const MOST_BYTES: usize = 16 << 20;
 const MOST_PLACES: usize = 20_000;
 /// Entries of a folder with working trees or submodules.
-const MOST_ENTRIES: usize = 2000;
+const MOST_ENTRIES: usize = 4000;
 /// Git follows ten includes and then gives up.
 const MOST_INCLUDES: usize = 10;
 /// Gaps that are described.
@@ -33,28 +33,30 @@ const MOST_PATH_BYTES: usize = 64 << 10;
 /// What Git would obey in a folder: an absolute path without links.
 #[must_use]
 pub fn look(folder: &Path, person: &PersonalConfig) -> GitAnswer {
-    let mut look = Look::new(person);
+    let mut look = Look::new(person, folder);
     look.find_upwards(folder);
-    look.finish(folder)
+    look.finish()
 }
 
 /// What Git would obey in a repository: a `.git`, or the folder of a bare one.
 #[must_use]
 pub fn look_at(git: &Path, person: &PersonalConfig) -> GitAnswer {
-    let mut look = Look::new(person);
-    let top = git.parent().unwrap_or(git);
     if git.file_name() == Some(OsStr::new(".git")) {
+        let mut look = Look::new(person, git.parent().unwrap_or(git));
         look.meet_dot_git(git, PlaceReason::Name);
-        look.finish(top)
+        look.finish()
     } else {
+        let mut look = Look::new(person, git);
         look.meet(git, None, PlaceReason::Name);
-        look.finish(git)
+        look.finish()
     }
 }
 
 /// A look under way.
 pub(super) struct Look<'a> {
     pub(super) person: &'a PersonalConfig,
+    /// The folder that was asked about.
+    pub(super) start: PathBuf,
     pub(super) answer: GitAnswer,
     pub(super) links: LinkReader,
     waiting: VecDeque<MetRepository>,
@@ -78,9 +80,10 @@ pub(super) struct FoundSetting {
 }
 
 impl<'a> Look<'a> {
-    fn new(person: &'a PersonalConfig) -> Self {
+    fn new(person: &'a PersonalConfig, start: &Path) -> Self {
         Self {
             person,
+            start: start.to_path_buf(),
             answer: GitAnswer::default(),
             links: LinkReader::default(),
             waiting: VecDeque::new(),
@@ -106,7 +109,7 @@ impl<'a> Look<'a> {
     }
 
     /// Looks at what was met, and then at what the person's own settings say about all of it.
-    fn finish(mut self, start: &Path) -> GitAnswer {
+    fn finish(mut self) -> GitAnswer {
         while let Some(met) = self.waiting.pop_front() {
             if self.answer.repositories.len() >= MOST_REPOSITORIES {
                 self.miss(&met.git_folder, "is one of too many repositories");
@@ -118,7 +121,7 @@ impl<'a> Look<'a> {
         for file in &self.person.files {
             self.read_config(file, PlaceReason::Name, &mut settings);
         }
-        let mut tops: Vec<PathBuf> = vec![start.to_path_buf()];
+        let mut tops: Vec<PathBuf> = vec![self.start.clone()];
         let mut folders = Vec::new();
         for repository in &self.answer.repositories {
             tops.extend(repository.tops.iter().cloned());

@@ -33,11 +33,13 @@ pub use config::{Config, MOST_CONFIG_BYTES, Setting};
 pub use index::{Gitlinks, ObjectFormat, gitlinks};
 pub use judge::{Objection, SettingChange, objections};
 pub use look::{look, look_at};
+pub(crate) use resolve::LinkReader;
+pub(crate) use stamp::Stamp;
 
 use std::path::{Path, PathBuf};
 
 /// The settings of a person and of the machine, which Git obeys in every repository.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PersonalConfig {
     /// What `~` stands for.
     pub home: Option<PathBuf>,

@@ -41,7 +41,7 @@ const HOOKS: &[&str] = &[
 /// What of a template decides what Git runs.
 const TEMPLATE: &[&str] = &["config", "config.worktree", "hooks"];
 /// Words of command lines that are looked for, for one answer.
-const MOST_PROBES: usize = 20_000;
+const MOST_PROBES: usize = 50_000;
 
 impl Look<'_> {
     /// Adds the places that settings name. A relative one is looked for where Git may be when it
@@ -93,9 +93,10 @@ impl Look<'_> {
     ) {
         let end = self.links.resolve(path).end.unwrap_or_default();
         let mut real = |path: &Path| self.links.resolve(path).end;
-        let is_above = bases
-            .iter()
-            .any(|base| real(base).is_some_and(|base| base.starts_with(&end)));
+        let is_above = self.start.starts_with(&end)
+            || bases
+                .iter()
+                .any(|base| real(base).is_some_and(|base| base.starts_with(&end)));
         let names = match kind {
             PlaceKind::Hooks if is_above => HOOKS,
             PlaceKind::Template if is_above => TEMPLATE,

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What identifies a file and its content. A process can set the time of a change back, but not the
 /// time at which it did that.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     device: u64,
     inode: u64,
     size: i64,
@@ -34,7 +34,7 @@ impl Eq for Stamp {}
 
 impl Stamp {
     /// The stamp of what a path leads to; `None` if nothing is there.
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         stat(path).ok().map(|facts| Self::new(&facts))
     }
 
@@ -65,6 +65,15 @@ impl Stamp {
             is_folder: kind == FileType::Directory,
             is_executable: kind == FileType::RegularFile && facts.st_mode & 0o111 != 0,
         }
+    }
+
+    /// Whether it changed since this time, by the clock of the kernel.
+    pub(crate) fn changed_since(&self, time: Duration) -> bool {
+        self.changed >= time
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.size.unsigned_abs()
     }
 
     pub(super) fn is_same_file(&self, other: &Self) -> bool {
