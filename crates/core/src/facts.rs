@@ -15,11 +15,12 @@ pub enum ScriptKind {
     Hook,
     /// A hook's `when`: one pure expression over `event` and `payload`.
     When,
-    /// A bundle's `condition`: one expression of pure built-ins and [`CONDITION_BUILTINS`].
+    /// A bundle's `condition` or a context's `when`: one expression of pure built-ins and
+    /// [`CONDITION_BUILTINS`].
     Condition,
 }
 
-/// What a bundle's `condition` may call besides pure built-ins.
+/// What such a condition may call besides pure built-ins.
 pub const CONDITION_BUILTINS: [&str; 3] = ["ctx.get", "ctx.has", "env"];
 
 impl ScriptKind {
@@ -72,8 +73,10 @@ pub struct Function {
 /// A timeout that is written out in a call of a built-in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeoutLiteral {
-    /// The built-in, as `http.get`, at the place of the number.
+    /// The built-in, as `http.get`, at the place of the argument.
     pub at: Named,
+    /// How many bytes the argument has, with its name.
+    pub length: u32,
     /// The parameter: `timeout_ms` or `timeout_seconds`.
     pub parameter: String,
     /// How it is given.
@@ -150,8 +153,15 @@ pub struct Facts {
     pub payload_changes: Vec<Named>,
     /// What a hook does with `payload["result"]` that only text allows, such as `lower`.
     pub text_results: Vec<Named>,
+    /// What a hook does with `payload["error"]` that only a dict allows, such as `code` for
+    /// `payload["error"]["code"]`; `None` for a comparison with it.
+    pub dict_errors: Vec<Named>,
     /// Strings that a hook compares with the name of the called tool.
     pub compared_names: Vec<Named>,
+    /// Strings that a hook compares with that name only to block the call.
+    pub forbidden_names: Vec<Named>,
+    /// Whether a hook blocks whatever reaches it.
+    pub always_blocks: bool,
     /// Keys of returned dict literals that mean nothing here, as in `{"decision": ...}`.
     pub odd_returns: Vec<Named>,
     /// Reads of `m["matched"]` of a match that the script never tests.

@@ -101,7 +101,8 @@ pub const HOOK_EVENTS: &[HookEvent] = &[
         "tool.post",
         "A call ended, well or not.",
         "name tool_name args arguments raw_arguments call_id id tool tool.name tool.args \
-         tool.arguments session_id mode effects tags client native content result is_error error",
+         tool.arguments session_id mode effects tags client native content result is_error error \
+         error_code error_details",
     )
     .naming(NameMeans::Tool),
     gate(
@@ -194,6 +195,17 @@ pub const HOOK_EVENTS: &[HookEvent] = &[
     },
 ];
 
+/// The events that the harness raises in this version; the parts that raise the others do not exist
+/// yet.
+pub const RAISED: [&str; 6] = [
+    "artifact.load",
+    "builtin.post",
+    "builtin.pre",
+    "custom.*",
+    "tool.post",
+    "tool.pre",
+];
+
 /// The event of that name. `custom.*` and `meta.*` accept any suffix of lower case letters, digits,
 /// `_` and `.`, or the star itself.
 #[must_use]
@@ -211,6 +223,12 @@ pub fn find(name: &str) -> Option<&'static HookEvent> {
 impl HookEvent {
     const fn naming(self, name_means: NameMeans) -> Self {
         Self { name_means, ..self }
+    }
+
+    /// Whether anything raises it yet.
+    #[must_use]
+    pub fn is_raised(&self) -> bool {
+        RAISED.contains(&self.name)
     }
 
     /// Whether a hook that fails stops what it judges, unless it says otherwise: the action of a

@@ -8,8 +8,9 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use tool_harness::DEFAULT_MODE;
-use tool_harness::artifact::{BrokenHook, Bundle, BundleState};
+use tool_harness::artifact::{BrokenHook, Bundle, BundleState, Hook};
 use tool_harness::engine::Engine;
+use tool_harness::hook_event;
 use tool_harness::registry::RegisteredTool;
 
 #[derive(Args)]
@@ -118,7 +119,10 @@ fn hook_table(engine: &Engine) -> Table {
             hook.hook.name.clone(),
             hook.event.clone(),
             hook.hook.priority.to_string(),
-            "active".to_owned(),
+            match idle_because(&hook.event, &hook.hook) {
+                Some(because) => format!("idle: {because}"),
+                None => "active".to_owned(),
+            },
             path,
         ]);
     }
@@ -230,12 +234,30 @@ pub(super) fn tool_documents(
     .collect()
 }
 
+/// Why a hook that is loaded never runs.
+fn idle_because(event: &str, hook: &Hook) -> Option<String> {
+    let known = hook_event::find(event);
+    if known.is_some_and(|event| !event.is_raised()) {
+        Some(format!("nothing raises `{event}` yet"))
+    } else if hook.script.is_none() {
+        Some("it has no script".to_owned())
+    } else {
+        None
+    }
+}
+
 /// Every hook, broken ones last.
 pub(super) fn hook_documents(engine: &Engine) -> Value {
     let active = engine.catalogue().hooks().map(|hook| {
         let path = &*hook.hook.origin.source.path;
-        json!({"name": hook.hook.name, "event": hook.event, "priority": hook.hook.priority, "file": path, "broken": false})
+        let mut document = json!({"name": hook.hook.name, "event": hook.event, "priority": hook.hook.priority, "file": path, "broken": false});
+        let because = idle_because(&hook.event, &hook.hook);
+        document["state"] = json!(if because.is_some() { "idle" } else { "active" });
+        if let Some(because) = because {
+            document["because"] = json!(because);
+        }
+        document
     });
     let broken = engine.catalogue().broken_hooks().iter();
-    active.chain(broken.map(|hook| json!({"name": hook.name, "event": hook.event, "file": &*hook.source.path, "broken": true}))).collect()
+    active.chain(broken.map(|hook| json!({"name": hook.name, "event": hook.event, "file": &*hook.source.path, "broken": true, "state": "broken"}))).collect()
 }

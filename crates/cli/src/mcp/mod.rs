@@ -54,6 +54,7 @@ pub async fn serve(
     let server = Arc::new(McpServer {
         mode: mode.to_owned(),
         session_id: digest::fresh_id("ses"),
+        run_id: digest::fresh_id("run"),
         listing: RwLock::new(Arc::new(listing)),
         routes,
         pending: stdio.pending(),

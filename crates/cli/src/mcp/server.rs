@@ -41,10 +41,11 @@ macro_rules! cached {
     };
 }
 
-/// One connection, which is one session.
+/// One connection, which is one session and one run: a client does not say where a prompt ends.
 pub(super) struct McpServer {
     pub(super) mode: String,
     pub(super) session_id: String,
+    pub(super) run_id: String,
     pub(super) listing: RwLock<Arc<Listing>>,
     pub(super) routes: Arc<ProgressRoutes>,
     pub(super) pending: PendingRequests,
@@ -185,6 +186,7 @@ impl ServerHandler for McpServer {
             .session(&*self.session_id)
             .door(Door::Mcp)
             .mode(self.mode.to_string());
+        call.run_id.clone_from(&self.run_id);
         call.cancel = self.calls.child_token().into();
         let result = self.run(&listing, call, &context).await?;
         let promise = if listing.promises_output(&result.name, revision) {

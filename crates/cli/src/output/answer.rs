@@ -179,11 +179,41 @@ fn next_command(refusal: &Refusal, call: &TypedCall) -> String {
         | Code::HookFailed
         | Code::ApprovalDenied
         | Code::ApprovalTimeout
-        | Code::SandboxDenied => format!("harness explain {} {arguments}", quoted(tool))
-            .trim_end()
-            .to_owned(),
+        | Code::SandboxDenied => match arguments_to_repeat(refusal, arguments) {
+            Some(arguments) => format!("harness explain {} {arguments}", quoted(tool))
+                .trim_end()
+                .to_owned(),
+            None => format!("harness explain {}, with the same arguments", quoted(tool)),
+        },
         other => format!("harness explain {other}"),
     }
+}
+
+/// How long arguments may be that are worth repeating.
+const MOST_ARGUMENTS: usize = 200;
+/// Words in the reason of a refusal after which the arguments may hold what must not be shown.
+const SECRETS: [&str; 8] = [
+    "secret",
+    "credential",
+    "password",
+    "passphrase",
+    "token",
+    "api key",
+    "api_key",
+    "private key",
+];
+
+/// The arguments, unless they are long or were refused for what they hold.
+fn arguments_to_repeat<'a>(refusal: &Refusal, arguments: &'a str) -> Option<&'a str> {
+    let said = format!(
+        "{} {}",
+        refusal.message,
+        refusal.help.as_deref().unwrap_or_default()
+    )
+    .to_lowercase();
+    let is_secret = SECRETS.iter().any(|word| said.contains(word));
+    let is_short = arguments.chars().count() <= MOST_ARGUMENTS && !arguments.contains('\n');
+    (arguments.is_empty() || is_short && !is_secret).then_some(arguments)
 }
 
 /// The code that the tool gave with `error(code, ...)`.
@@ -369,6 +399,34 @@ mod tests {
     fn a_blocked_call_suggests_explain_with_the_same_arguments() {
         let text = refusal(&Refusal::new(Code::HookBlocked, "no"), &typed("read_file"));
         assert!(text.contains("harness explain read_file path=a"), "{text}");
+    }
+
+    #[test]
+    fn arguments_that_are_long_or_were_blocked_as_secrets_are_not_repeated() {
+        let next = |message: &str, arguments: &str| {
+            let call = TypedCall {
+                tool: "write_file".to_owned(),
+                arguments: arguments.to_owned(),
+            };
+            let text = refusal(&Refusal::new(Code::HookBlocked, message), &call);
+            let text = anstream::adapter::strip_str(&text).to_string();
+            let line = text.lines().find_map(|line| line.strip_prefix("  next  "));
+            line.unwrap_or_default().to_owned()
+        };
+        let short = "harness explain write_file path=a";
+        let without = "harness explain write_file, with the same arguments";
+        assert_eq!(next("outside the workspace", "path=a"), short);
+        assert_eq!(
+            next("`keep_secrets` blocked it: a token", "path=a"),
+            without
+        );
+        assert_eq!(next("no", &format!("text={}", "x".repeat(300))), without);
+        assert_eq!(next("no", "text='a\nb'"), without);
+        assert_eq!(
+            next("a secret", ""),
+            "harness explain write_file",
+            "there is nothing to hide"
+        );
     }
 
     #[test]

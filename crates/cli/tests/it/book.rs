@@ -17,6 +17,7 @@ const PARTS: &[(&str, &[&str])] = &[
             "guide/starlark.md",
             "guide/test-your-tools.md",
             "guide/write-a-hook.md",
+            "guide/bundles.md",
             "guide/policy.md",
             "guide/secrets-and-long-results.md",
             "guide/install.md",

@@ -10,7 +10,7 @@ use crate::artifact::rule::{
     field_wrong_type, key_unknown, name_key_in_file, script_not_indented, timeout_negative,
 };
 use crate::diagnostic::Severity;
-use crate::nearest::backticked;
+use crate::nearest::{backticked, nearest};
 use crate::span::Spanned;
 use std::collections::HashMap;
 
@@ -215,7 +215,55 @@ fn misfit(problems: &mut Problems<'_>, shape: &Shape, node: &Node, path: &str) {
         );
         return;
     }
-    problems.wrong_type(node, path, &shape.accepted());
+    let instead = instead(shape, node, path);
+    problems.wrong_type_or(node, path, &shape.accepted(), instead);
+}
+
+/// What the author of a value that does not fit probably meant to write.
+fn instead(shape: &Shape, node: &Node, path: &str) -> Option<String> {
+    let key = path.rsplit('.').next().filter(|key| !key.contains('['))?;
+    let text = node.text();
+    match shape {
+        Shape::Bool => match text?.to_ascii_lowercase().as_str() {
+            "yes" | "on" | "true" => Some(format!("write `{key}: true`")),
+            "no" | "off" | "false" => Some(format!("write `{key}: false`")),
+            _ => None,
+        },
+        Shape::Integer(_) | Shape::Number => {
+            let text = text?;
+            let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+            let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+            match is_number && digits.len() == text.len() {
+                true => Some(format!("write `{key}: {digits}`, without quotes")),
+                false if is_number => Some("write the number alone, without a unit".to_owned()),
+                false => None,
+            }
+        }
+        Shape::Word(words) => {
+            nearest(text?, words.iter().copied()).map(|word| format!("did you mean `{word}`?"))
+        }
+        Shape::List(Shape::Text | Shape::Word(_) | Shape::Either(_)) => {
+            let text = text.filter(|text| text.len() <= 40 && !text.contains(['\n', ',', '"']))?;
+            Some(format!("write `{key}: [{text}]`"))
+        }
+        Shape::Record(fields) => {
+            let names: Vec<&str> = fields.iter().take(8).map(|field| field.name).collect();
+            Some(format!(
+                "write its fields below it, indented: {}",
+                backticked(names)
+            ))
+        }
+        Shape::Map(_) => Some("write `name: value` below it, indented".to_owned()),
+        // Where a word is accepted, a word was meant.
+        Shape::Either(shapes) => {
+            let word = shapes.iter().find(|shape| matches!(shape, Shape::Word(_)));
+            match word {
+                Some(word) => instead(word, node, path),
+                None => shapes.iter().find_map(|shape| instead(shape, node, path)),
+            }
+        }
+        _ => None,
+    }
 }
 
 /// Whether `parameters` holds what belongs into `input_schema`: a schema of an object.

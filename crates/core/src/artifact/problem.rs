@@ -63,11 +63,21 @@ impl<'a> Problems<'a> {
 
     /// A value of the wrong kind.
     pub(super) fn wrong_type(&mut self, node: &Node, field: &str, accepted: &str) {
+        self.wrong_type_or(node, field, accepted, None);
+    }
+
+    /// A value of the wrong kind, and what to write instead.
+    pub(super) fn wrong_type_or(
+        &mut self,
+        node: &Node,
+        field: &str,
+        accepted: &str,
+        instead: Option<String>,
+    ) {
         let message = format!("{} must be {accepted}, not {}", quoted(field), shown(node));
-        self.add(
-            field_wrong_type::RULE.finding(message).field(field),
-            node.span,
-        );
+        let mut finding = field_wrong_type::RULE.finding(message).field(field);
+        finding.help = instead;
+        self.add(finding, node.span);
     }
 
     /// A required value that is not there.

@@ -38,11 +38,33 @@ pub(super) fn slip(text: &str, at: usize, info: &str) -> (Diagnostic, usize) {
         };
         return (finding.help(help), at);
     }
-    let help = if info.contains("quoted scalar") {
-        "close the quote"
-    } else if info.contains("unexpected character") {
-        "put the value in quotes"
-    } else if info.contains("flow mapping") || info.contains("flow sequence") {
+    if info.contains("quoted scalar")
+        && info.contains("end of stream")
+        && let Some(quote @ ('"' | '\'')) = text[at..].chars().next()
+    {
+        let finding = yaml_invalid::RULE.finding(format!("the quote `{quote}` is never closed"));
+        return (
+            finding.help(format!("write `{quote}` where the value ends")),
+            at,
+        );
+    }
+    if info.contains("unexpected character")
+        && let Some(sign) = text[at..].chars().next()
+    {
+        let rest = &text[at..];
+        let value = rest
+            .find([',', ']', '}', '\n'])
+            .map_or(rest, |end| &rest[..end])
+            .trim_end();
+        let finding = yaml_invalid::RULE.finding(format!("a value cannot begin with `{sign}`"));
+        let help = if value.contains('"') || value.chars().count() > 40 {
+            "put the value in quotes".to_owned()
+        } else {
+            format!("put the value in quotes: `\"{value}\"`")
+        };
+        return (finding.help(help), at);
+    }
+    let help = if info.contains("flow mapping") || info.contains("flow sequence") {
         "close the bracket, and put a comma between the values"
     } else if info.contains("simple key") {
         "write `name: value`; lines of a longer text are indented below `name: |`"

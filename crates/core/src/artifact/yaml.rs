@@ -405,18 +405,29 @@ impl Tree<'_> {
 
 /// How to say what two equal keys say. `required` has two meanings on one parameter: whether it must
 /// be given, and which of its properties must.
-fn repeat_help((key, value): &(Key, Node), kept: &[(Key, Node)]) -> &'static str {
+fn repeat_help((key, value): &(Key, Node), kept: &[(Key, Node)]) -> String {
     let first = kept.iter().find(|(other, _)| other.name == key.name);
-    let lists = first
+    let mut lists = first
         .map(|(_, first)| first)
         .into_iter()
         .chain([value])
         .filter(|node| matches!(node.kind, Kind::List(_)));
-    if key.name == "required" && lists.count() == 1 {
-        "keep `required: true` for the parameter itself, and write `required: true` at each of its `properties` that must be given"
-    } else {
-        "keep one of the two"
-    }
+    let (Some(list), None, "required") = (lists.next(), lists.next(), key.name.as_str()) else {
+        return "keep one of the two".to_owned();
+    };
+    // What the list says, property by property.
+    let named: Vec<String> = list
+        .items()
+        .iter()
+        .filter_map(Node::text)
+        .take(3)
+        .map(|name| format!("`{name}: {{..., required: true}}`"))
+        .collect();
+    let where_to = match named.is_empty() {
+        true => "each of its `properties` that must be given".to_owned(),
+        false => format!("the properties themselves: {}", named.join(", ")),
+    };
+    format!("keep `required: true`, delete the list, and write `required: true` at {where_to}")
 }
 
 const QUOTE_STAR: &str = "quote text that starts with `*`";

@@ -149,14 +149,15 @@ pub(super) const CACHE: Module = module!(
     "cache",
     StoreScope::Run,
     Scope::Both,
-    "Values that live as long as the run: one prompt with all its turns and the calls inside them. Where there is no loop, as with \
-        `harness call`, over MCP and for a client's own tools, a run is one call; what the next call needs belongs in `state`."
+    "Values that live as long as the run: one prompt with all its turns and the calls inside them. Over MCP, where nobody says when a \
+        prompt ends, it is the connection. Each `harness call` and each call of a client's own tools is a run of its own."
 );
 pub(super) const CTX: Module = module!(
     "ctx",
     StoreScope::Turn,
     Scope::Both,
-    "Values that live as long as the turn: one answer of the model with all its calls. Where there is no loop, a turn is one call."
+    "Values that live as long as the turn: one answer of the model with all its calls. Where there is no loop, as over MCP, a turn is \
+        one call with the calls inside it."
 );
 pub(super) const STATE: Module = module!(
     "state",

@@ -100,7 +100,7 @@ pub fn scripts(artifacts: &Artifacts) -> Vec<(ScriptKind, Arc<str>)> {
     let conditions = artifacts
         .conditions
         .iter()
-        .map(|script| (ScriptKind::When, script));
+        .map(|script| (ScriptKind::Condition, script));
     let of_bundles = artifacts
         .bundles
         .iter()
@@ -242,6 +242,7 @@ fn look_at_tools<'a>(
                     look(
                         &ScriptSubject {
                             kind: ScriptKind::Tool,
+                            field: ScriptKind::Tool.field(),
                             script,
                             facts,
                         },
@@ -257,11 +258,12 @@ fn look_at_tools<'a>(
 /// Runs the rules about scripts over the conditions of contexts.
 fn look_at_conditions(project: &Project<'_>, conditions: &[Script], findings: &mut Findings<'_>) {
     for script in conditions {
-        let Some(facts) = project.facts_of(ScriptKind::When, script) else {
+        let Some(facts) = project.facts_of(ScriptKind::Condition, script) else {
             continue;
         };
         let subject = ScriptSubject {
-            kind: ScriptKind::When,
+            kind: ScriptKind::Condition,
+            field: "when",
             script,
             facts,
         };
@@ -299,6 +301,7 @@ fn look_at_hooks<'a>(
                     look(
                         &ScriptSubject {
                             kind,
+                            field: kind.field(),
                             script,
                             facts,
                         },

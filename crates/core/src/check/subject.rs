@@ -60,10 +60,12 @@ pub(crate) struct HookSubject<'a> {
     pub scripts: Vec<(&'a Script, &'a Facts)>,
 }
 
-/// One script: of a tool, of a hook, or a hook's `when`.
+/// One script: of a tool, of a hook, or the `when` of a hook or a context.
 pub(crate) struct ScriptSubject<'a> {
     /// Its kind.
     pub kind: ScriptKind,
+    /// The field that holds it.
+    pub field: &'static str,
     /// The source with the way back to its file.
     pub script: &'a Script,
     /// The facts a worker found, or why it found none.

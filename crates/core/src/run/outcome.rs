@@ -60,14 +60,7 @@ impl From<Refusal> for Failure {
 
 /// A returned dict with a non-empty `error` is a failure; the dict stays the value.
 pub(super) fn judged(tool: &RegisteredTool, value: Value) -> BodyResult {
-    let message = match value.get("error") {
-        Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
-        Some(Value::Object(error)) => error
-            .get("message")
-            .and_then(Value::as_str)
-            .map(str::to_owned),
-        _ => None,
-    };
+    let message = error_in(&value);
     let rest = ToolOutput {
         value: Some(value),
         ..ToolOutput::default()
@@ -78,6 +71,18 @@ pub(super) fn judged(tool: &RegisteredTool, value: Value) -> BodyResult {
             Refusal::new(Code::Failed, describe(tool, Code::Failed, &message)),
             rest,
         )),
+    }
+}
+
+/// The message in the `error` of a returned dict, if it says that the call failed.
+pub(super) fn error_in(value: &Value) -> Option<String> {
+    match value.get("error")? {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Object(error) => error
+            .get("message")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        _ => None,
     }
 }
 

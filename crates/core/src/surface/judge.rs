@@ -257,6 +257,7 @@ impl<'a> Mentions<'a> {
                     None if surface.tool_search == ToolSearch::On && name == "tool_search" => {
                         continue;
                     }
+                    None if is_in_a_list_of_builtins(surface, text, found) => continue,
                     None => &mut unknown,
                     Some(entry) if !entry.is_active() => &mut inactive,
                     Some(entry) if entry.deferred && surface.tool_search == ToolSearch::Off => {
@@ -327,6 +328,36 @@ fn named<'t>(text: &'t Text<'_>, found: &NameUse) -> Cow<'t, str> {
                 .unwrap_or_default(),
         ),
     }
+}
+
+/// How much of a line before and after a name says what the line is about.
+const MOST_OF_A_LINE: usize = 1000;
+
+/// Whether a name is a built-in's, on a line that lists built-ins: it tells the model what scripts
+/// use, not what to call.
+fn is_in_a_list_of_builtins(surface: &Surface<'_>, text: &Text<'_>, found: &NameUse) -> bool {
+    let Some(is_builtin) = surface.is_builtin else {
+        return false;
+    };
+    if !is_builtin(found.name(&text.words)) {
+        return false;
+    }
+    // Bounded, because a text of one line may name many.
+    let words = &*text.words;
+    let first = words.floor_char_boundary(found.span.start.saturating_sub(MOST_OF_A_LINE));
+    let last = words.floor_char_boundary(found.span.start + MOST_OF_A_LINE);
+    let before = words.get(first..found.span.start).unwrap_or_default();
+    let start = before.rfind('\n').map_or(first, |at| first + at + 1);
+    let line = words.get(start..last).unwrap_or_default();
+    let line = line.lines().next().unwrap_or_default();
+    let lower = line.to_lowercase();
+    let mut quoted = line.split('`').skip(1).step_by(2);
+    lower.contains("built-in")
+        || lower.contains("builtin")
+        || quoted.any(|code| {
+            let name = code.split('(').next().unwrap_or_default().trim();
+            name.contains('.') && is_builtin(name)
+        })
 }
 
 /// Names for a message; only the first of many.

@@ -53,6 +53,9 @@ pub struct Surface<'a> {
     pub fences: Fences,
     /// The context that a model has.
     pub budget: Budget,
+    /// Whether scripts can call something of this name, as `emit` or `fs.read`, or anything of it,
+    /// as `fs.*`; absent where nothing is known about scripts.
+    pub(crate) is_builtin: Option<fn(&str) -> bool>,
     /// Problems found while it was read.
     pub problems: Vec<Diagnostic>,
 }

@@ -3,6 +3,7 @@
 use super::View;
 use crate::artifact::frontmatter::split;
 use crate::artifact::{Bundle, Form, LayerFile, Root, Tool};
+use crate::builtin;
 use crate::check::CheckedProject;
 use crate::diagnostic::Diagnostic;
 use crate::effect::Effects;
@@ -87,6 +88,10 @@ impl<'a> Parts<'a> {
         let mut surface = Surface {
             budget: Budget { context_tokens },
             fences,
+            is_builtin: Some(|name| match name.strip_suffix(".*") {
+                Some(module) => builtin::is_module(module),
+                None => builtin::find(name).is_some(),
+            }),
             ..Surface::default()
         };
         for loaded in &self.tools {

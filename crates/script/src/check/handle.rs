@@ -18,12 +18,15 @@ const ACTIONS: [&str; 6] = ["allow", "continue", "block", "modify", "ask", "dele
 #[derive(Clone, Copy)]
 pub(super) struct HandleFunction<'a> {
     params: &'a [AstParameter],
-    body: HandleBody<'a>,
+    pub(super) body: HandleBody<'a>,
 }
 
+/// What a `handle` does.
 #[derive(Clone, Copy)]
-enum HandleBody<'a> {
+pub(super) enum HandleBody<'a> {
+    /// The statements of a `def`.
     Block(&'a AstStmt),
+    /// The value of a lambda.
     Value(&'a AstExpr),
 }
 

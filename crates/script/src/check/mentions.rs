@@ -15,6 +15,12 @@ impl FirstMentions {
         *first = offset.min(*first);
     }
 
+    /// The mentions that are not among others.
+    pub(super) fn without(mut self, others: &Self) -> Self {
+        self.0.retain(|text, _| !others.0.contains_key(text));
+        self
+    }
+
     /// In source order. Texts at the same place are sorted.
     pub(super) fn into_named(self, source: &Source) -> Vec<Named> {
         let mut all: Vec<(String, usize)> = self.0.into_iter().collect();

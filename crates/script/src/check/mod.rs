@@ -7,6 +7,7 @@ mod arguments;
 pub(crate) mod changes;
 pub(crate) mod dialect;
 mod flow;
+mod forbidden;
 mod functions;
 mod handle;
 mod literals;
@@ -21,6 +22,7 @@ mod reach;
 mod recursion;
 mod required_arguments;
 mod scope;
+mod syntax;
 #[cfg(test)]
 mod tests;
 mod timeouts;
@@ -29,6 +31,7 @@ mod values;
 
 use dialect::dialect;
 use flow::Flows;
+use forbidden::Forbidden;
 use handle::HandleFunction;
 use mentions::named;
 use payload::{PayloadNames, payload};
@@ -86,6 +89,7 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
         number_formats: literals.number_formats.into_named(source),
         ..Facts::default()
     };
+    let mut forbidden = Forbidden::default();
     let payloads = match kind {
         ScriptKind::Tool => {
             facts.required_arguments =
@@ -99,6 +103,8 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
             let Some(handle) = HandleFunction::of(script) else {
                 return facts;
             };
+            forbidden = Forbidden::of(handle.body, &scopes);
+            facts.always_blocks = forbidden.is_everything;
             facts.odd_returns = handle.odd_returns(&scopes, source).into_named(source);
             let parameter = handle.parameter(1).and_then(|name| scopes.bound(name));
             PayloadNames::Variables(parameter.map_or_else(HashSet::new, |it| flows.aliases(it)))
@@ -114,11 +120,16 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
     };
     let changes = payload_change::payload_changes(script, &scopes, &flows, &payloads, source);
     facts.payload_changes = changes.into_named(source);
-    let payload = payload(script, &scopes, &flows, predeclared, &payloads);
+    let payload = payload(script, &scopes, &flows, predeclared, &payloads, &forbidden);
     facts.payload_keys = payload.keys.into_named(source);
     facts.optional_payload_keys = payload.optional_keys.into_named(source);
     facts.payload_fields = payload.fields.into_named(source);
     facts.text_results = payload.text_uses.into_named(source);
+    facts.dict_errors = payload.dict_uses.into_named(source);
+    facts.forbidden_names = payload
+        .forbidden
+        .without(&payload.compared)
+        .into_named(source);
     facts.compared_names = payload.compared.into_named(source);
     facts
 }
@@ -143,28 +154,6 @@ fn parse(source: &str) -> Result<AstModule, Named> {
             .span()
             .map_or(0, |span| span.span.begin().get() as usize);
         let message = error.without_diagnostic().to_string();
-        let message = message.lines().next().unwrap_or_default();
-        // The lexer reports a tab where the indentation before it begins, on an earlier line.
-        let offset = if message.contains("tabs are not allowed") {
-            tab_after(source, offset).unwrap_or(offset)
-        } else {
-            offset
-        };
-        named(
-            &Source::new("script", source),
-            message.strip_prefix("Parse error: ").unwrap_or(message),
-            offset,
-        )
+        syntax::mistake(source, &message, offset)
     })
-}
-
-/// The first tab in the indentation of a line from `offset` on.
-fn tab_after(source: &str, offset: usize) -> Option<usize> {
-    let rest = source.get(offset..)?;
-    rest.match_indices('\t')
-        .map(|(at, _)| offset + at)
-        .find(|&at| {
-            let line = source[..at].rfind('\n').map_or(0, |end| end + 1);
-            source[line..at].trim().is_empty()
-        })
 }

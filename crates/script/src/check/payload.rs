@@ -2,6 +2,7 @@
 //! name.
 
 use super::flow::Flows;
+use super::forbidden::Forbidden;
 use super::mentions::FirstMentions;
 use super::predeclared::Predeclared;
 use super::scope::{NameOrigin, Scopes, Variable};
@@ -60,6 +61,18 @@ const TEXT_METHODS: [&str; 30] = [
     "upper",
 ];
 
+/// What a text has after a dot, and a list has as well.
+const SHARED_METHODS: [&str; 2] = ["count", "index"];
+
+/// Why a hook compares a name.
+#[derive(Clone, Copy)]
+enum Purpose {
+    /// To block it, and for nothing else.
+    Block,
+    /// To do something else, or to look further.
+    Other,
+}
+
 /// The findings.
 #[derive(Default)]
 pub(super) struct Payload {
@@ -71,8 +84,13 @@ pub(super) struct Payload {
     pub(super) fields: FirstMentions,
     /// Uses of `result` that only text has, such as `lower`.
     pub(super) text_uses: FirstMentions,
+    /// Uses of `error` that only a dict has, such as `code` for `payload["error"]["code"]`, and
+    /// comparisons of it with `None`.
+    pub(super) dict_uses: FirstMentions,
     /// Texts compared with the tool's name.
     pub(super) compared: FirstMentions,
+    /// Texts compared with the tool's name in order to block it.
+    pub(super) forbidden: FirstMentions,
 }
 
 /// The names that stand for the payload.
@@ -100,15 +118,18 @@ pub(super) fn payload<'a>(
     flows: &Flows<'a>,
     predeclared: &Predeclared,
     payloads: &PayloadNames,
+    forbidden: &Forbidden,
 ) -> Payload {
     let mut reader = PayloadReader {
         scopes,
         flows,
         predeclared,
         payloads,
+        forbidden,
         tools: HashSet::new(),
         names: HashSet::new(),
         results: HashSet::new(),
+        errors: HashSet::new(),
         tested: HashSet::new(),
         is_typed: false,
         found: Payload::default(),
@@ -116,6 +137,7 @@ pub(super) fn payload<'a>(
     reader.tools = flows.carriers(|value| reader.is_tool(value));
     reader.names = flows.carriers(|value| reader.is_name(value));
     reader.results = flows.holders(|value| reader.is_result(value));
+    reader.errors = flows.holders(|value| reader.is_error(value));
     each_expr(script, &mut |expr| reader.test(expr));
     each_expr(script, &mut |expr| reader.expr(expr));
     reader.found
@@ -126,15 +148,18 @@ struct PayloadReader<'s, 'a, 'm> {
     flows: &'s Flows<'a>,
     predeclared: &'s Predeclared<'m>,
     payloads: &'s PayloadNames,
+    forbidden: &'s Forbidden,
     /// Variables that may hold `payload["tool"]`.
     tools: HashSet<Variable>,
     /// Variables that may hold the tool's name.
     names: HashSet<Variable>,
     /// Variables that only ever hold `payload["result"]`.
     results: HashSet<Variable>,
+    /// Variables that only ever hold `payload["error"]`.
+    errors: HashSet<Variable>,
     /// Keys that the hook looks for with `in`.
     tested: HashSet<&'a str>,
-    /// Whether the hook asks for the type of the result.
+    /// Whether the hook asks for the type of the result or of the error.
     is_typed: bool,
     found: Payload,
 }
@@ -155,7 +180,8 @@ impl<'a> PayloadReader<'_, 'a, '_> {
                     && arguments
                         .args
                         .iter()
-                        .any(|argument| self.is_result(argument.node.expr()));
+                        .map(|argument| argument.node.expr())
+                        .any(|value| self.is_result(value) || self.is_error(value));
             }
             _ => {}
         }
@@ -175,6 +201,10 @@ impl<'a> PayloadReader<'_, 'a, '_> {
                 false => &mut self.found.optional_keys,
             };
             keys.note("tool.name", at(key));
+        } else if let Some((_, part)) = key_read(expr).filter(|(base, _)| self.is_error(base))
+            && !self.is_typed
+        {
+            self.found.dict_uses.note(&part.node, at(part));
         }
         match &expr.node {
             ExprP::Dot(base, field) if !DICT_METHODS.contains(&field.node.as_str()) => {
@@ -184,15 +214,33 @@ impl<'a> PayloadReader<'_, 'a, '_> {
             _ => {}
         }
         if let ExprP::Op(left, operator, right) = &expr.node {
+            let purpose = match self.forbidden.has(expr) {
+                true => Purpose::Block,
+                false => Purpose::Other,
+            };
             match operator {
-                BinOp::Equal | BinOp::NotEqual if self.is_name(left) => self.compared(right),
-                BinOp::Equal | BinOp::NotEqual if self.is_name(right) => self.compared(left),
+                BinOp::Equal | BinOp::NotEqual if self.is_name(left) => {
+                    self.compared(right, purpose)
+                }
+                BinOp::Equal | BinOp::NotEqual if self.is_name(right) => {
+                    self.compared(left, purpose)
+                }
                 BinOp::In | BinOp::NotIn if self.is_name(left) => {
-                    self.compared_with_elements(right)
+                    self.compared_with_elements(right, purpose)
+                }
+                BinOp::Equal | BinOp::NotEqual
+                    if self.is_error(left) && self.is_none(right)
+                        || self.is_error(right) && self.is_none(left) =>
+                {
+                    self.found.dict_uses.note("None", at(expr));
                 }
                 _ => {}
             }
         }
+    }
+
+    fn is_none(&self, expr: &AstExpr) -> bool {
+        matches!(self.scopes.origin_of(expr), Some(NameOrigin::Free("None")))
     }
 
     /// Handles `base.field`, where a dict has no such method.
@@ -208,6 +256,12 @@ impl<'a> PayloadReader<'_, 'a, '_> {
                 .note(format!("{}.{}", part.node, field.node), at(field));
         } else if self.is_result(base) && !self.is_typed && TEXT_METHODS.contains(&&*field.node) {
             self.found.text_uses.note(&field.node, at(field));
+        } else if self.is_error(base)
+            && !self.is_typed
+            && !TEXT_METHODS.contains(&&*field.node)
+            && !SHARED_METHODS.contains(&&*field.node)
+        {
+            self.found.dict_uses.note(&field.node, at(field));
         }
     }
 
@@ -232,26 +286,32 @@ impl<'a> PayloadReader<'_, 'a, '_> {
         }
     }
 
-    fn compared(&mut self, with: &AstExpr) {
+    fn compared(&mut self, with: &AstExpr, purpose: Purpose) {
         if let Some(text) = text(with) {
-            self.found.compared.note(&text.node, at(with));
+            let names = match purpose {
+                Purpose::Block => &mut self.found.forbidden,
+                Purpose::Other => &mut self.found.compared,
+            };
+            names.note(&text.node, at(with));
         }
     }
 
     /// Handles a list, tuple or dict literal, or a variable that only ever holds one such literal.
-    fn compared_with_elements(&mut self, with: &'a AstExpr) {
+    fn compared_with_elements(&mut self, with: &'a AstExpr, purpose: Purpose) {
         match &with.node {
-            ExprP::List(elements) | ExprP::Tuple(elements) => {
-                elements.iter().for_each(|element| self.compared(element))
-            }
-            ExprP::Dict(entries) => entries.iter().for_each(|(key, _)| self.compared(key)),
+            ExprP::List(elements) | ExprP::Tuple(elements) => elements
+                .iter()
+                .for_each(|element| self.compared(element, purpose)),
+            ExprP::Dict(entries) => entries
+                .iter()
+                .for_each(|(key, _)| self.compared(key, purpose)),
             ExprP::Identifier(ident) => {
                 if let NameOrigin::Bound(variable) = self.scopes.origin(ident) {
                     let mut values = self.flows.values(variable);
                     if let (Some(value), None) = (values.next(), values.next())
                         && !matches!(value.node, ExprP::Identifier(_))
                     {
-                        self.compared_with_elements(value);
+                        self.compared_with_elements(value, purpose);
                     }
                 }
             }
@@ -273,6 +333,12 @@ impl<'a> PayloadReader<'_, 'a, '_> {
         self.payload_key(expr)
             .is_some_and(|key| key.node == "result")
             || self.is_among(expr, &self.results)
+    }
+
+    fn is_error(&self, expr: &AstExpr) -> bool {
+        self.payload_key(expr)
+            .is_some_and(|key| key.node == "error")
+            || self.is_among(expr, &self.errors)
     }
 
     /// The key of `payload["tool"]["name"]`.

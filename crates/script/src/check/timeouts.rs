@@ -5,7 +5,7 @@ use super::predeclared::Predeclared;
 use super::scope::{NameOrigin, Scopes};
 use super::tree::{at, each_expr};
 use super::values::whole_number;
-use starlark::syntax::ast::{ArgumentP, AstExpr, AstStmt, ExprP};
+use starlark::syntax::ast::{ArgumentP, AstArgument, AstStmt, ExprP};
 use tool_harness::facts::{Given, TimeoutLiteral};
 use tool_harness::span::Source;
 
@@ -35,12 +35,15 @@ pub(super) fn timeouts(
         else {
             return;
         };
-        let mut add = |parameter: &str, given: Given, value: &AstExpr| {
+        let mut add = |parameter: &str, given: Given, argument: &AstArgument| {
             if TIMES.contains(&parameter)
-                && let Some(number) = whole_number(value)
+                && let Some(number) = whole_number(argument.node.expr())
             {
+                let start = at(argument);
+                let end = argument.span.end().get() as usize;
                 found.push(TimeoutLiteral {
-                    at: named(source, format!("{module}.{}", call.node), at(value)),
+                    at: named(source, format!("{module}.{}", call.node), start),
+                    length: u32::try_from(end.saturating_sub(start)).unwrap_or(0),
                     parameter: parameter.to_owned(),
                     given,
                     value: number,
@@ -49,12 +52,12 @@ pub(super) fn timeouts(
         };
         for (index, argument) in arguments.args.iter().enumerate() {
             match &argument.node {
-                ArgumentP::Positional(value) => {
+                ArgumentP::Positional(_) => {
                     if let Some(param) = builtin.params.get(index) {
-                        add(param.name, Given::Position, value);
+                        add(param.name, Given::Position, argument);
                     }
                 }
-                ArgumentP::Named(name, value) => add(&name.node, Given::Name, value),
+                ArgumentP::Named(name, _) => add(&name.node, Given::Name, argument),
                 ArgumentP::Args(_) | ArgumentP::KwArgs(_) => break,
             }
         }

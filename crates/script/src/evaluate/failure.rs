@@ -80,7 +80,8 @@ fn message(error: &starlark::Error) -> String {
 
 /// Rewords messages of the evaluator that say too little to act on, and bounds the rest.
 fn explain(text: String) -> String {
-    let text = text.trim_end();
+    // `fail` joins its arguments to an empty text first.
+    let text = text.trim();
     if text == "Immutable" {
         return "this value cannot be changed; copy it first, with `dict(x)` or `list(x)`; what must last between calls goes into `state`"
             .to_owned();

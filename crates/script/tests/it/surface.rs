@@ -299,3 +299,22 @@ fn an_argument_that_every_run_reads_must_be_required() {
     let required = "annotations: { side_effect_level: none, arg_schema: { required: [path] } }\nparameters:\n  path: { type: string }\n";
     expect(&[(NOTE, &tool(required, "args[\"path\"]"))], &[]);
 }
+
+#[test]
+fn a_list_of_built_ins_in_a_prompt_names_no_tools() {
+    let said = |body: &str| codes(&[(NOTE, &tool("", "1")), ("harness.md", &root("", body))]);
+    for list in [
+        "- Builtins: `fs.*`, `time.now()`, `emit()`, `log()`",
+        "Scripts use `fs.read(path)`, `emit(name, payload)` and `env(name)`.",
+        "The built-in `emit(name, payload)` tells hooks.",
+    ] {
+        assert_eq!(said(list), [""; 0], "{list}");
+    }
+    for instruction in [
+        "Call `emit()` when you are done.",
+        "Builtins: `fs.*`, `send_mail()`",
+        "Builtins: `fs.*`\nCall `emit()` when you are done.",
+    ] {
+        assert_eq!(said(instruction), ["UNKNOWN_PROMPT_TOOL"], "{instruction}");
+    }
+}

@@ -379,3 +379,60 @@ fn list_says_which_bundles_are_on_and_why_others_are_not() {
         .collect();
     assert_eq!(states, ["on", "off", "hooks only"]);
 }
+
+#[test]
+fn hooks_that_never_run_are_listed_as_idle_with_the_reason() {
+    let project = Project::new(&[
+        (
+            ".harness/hooks/greet.md",
+            "---\nevent: session.start\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nGreets.\n",
+        ),
+        (
+            ".harness/hooks/watch.md",
+            "---\nevent: tool.pre\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nWatches.\n",
+        ),
+        (
+            ".harness/hooks/later.md",
+            "---\nevent: tool.pre\n---\nA host's.\n",
+        ),
+        (
+            ".harness/hooks/heard.md",
+            "---\nevent: custom.done\nscript: |\n  def handle(event, payload):\n      return allow()\n---\nHears.\n",
+        ),
+    ]);
+    let listed = harness(project.path(), &["list", "hooks"]).ends(0).out;
+    let state = |name: &str| {
+        let mut lines = listed.lines();
+        let line = lines
+            .find(|line| line.starts_with(name))
+            .unwrap_or_default();
+        line.to_owned()
+    };
+    assert!(
+        state("greet").contains("idle: nothing raises `session.start` yet"),
+        "{listed}"
+    );
+    assert!(
+        state("later").contains("idle: it has no script"),
+        "{listed}"
+    );
+    assert!(
+        state("watch").contains("active") && state("heard").contains("active"),
+        "{listed}"
+    );
+    let document = harness(project.path(), &["list", "hooks", "--json"])
+        .ends(0)
+        .document();
+    let states: Vec<(&str, &str)> = document["hooks"]
+        .as_array()
+        .expect("hooks")
+        .iter()
+        .map(|hook| {
+            let text = |key: &str| hook[key].as_str().unwrap_or_default();
+            (text("name"), text("state"))
+        })
+        .collect();
+    for expected in [("greet", "idle"), ("later", "idle"), ("watch", "active")] {
+        assert!(states.contains(&expected), "{states:?}");
+    }
+}

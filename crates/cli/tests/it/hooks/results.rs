@@ -141,3 +141,158 @@ async fn a_hook_that_fails_on_another_event_is_passed_over_with_a_warning() {
     });
     assert!(warned);
 }
+
+/// A tool that fails in the way it is told.
+const FAILING: &str = r#"
+def run(args):
+    how = args["how"]
+    if how == "raise":
+        fail("no host hunter2")
+    if how == "dict":
+        return {"error": "no host hunter2", "seen": 1}
+    if how == "code":
+        return error("NO_HOST", "no host hunter2")
+    if how == "marked":
+        return result(content = "no host hunter2", is_error = True)
+    if how == "text":
+        return result(content = "a host hunter2")
+    return {"host": "hunter2"}
+"#;
+
+fn failing(hooks: &[(&str, &str)]) -> Project {
+    let mut files = vec![(".harness/tools/find_host.md".to_owned(), tool(FAILING))];
+    for (name, script) in hooks {
+        files.push((
+            format!(".harness/hooks/{name}.md"),
+            hook("tool.post", script),
+        ));
+    }
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    Project::new(&files)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn audit_hooks_that_take_the_error_and_the_result_for_text_leave_the_tools_own_error() {
+    let audit = r#"
+def handle(event, payload):
+    err = payload.get("error", "")
+    if err:
+        log("error=" + err + " code=" + payload["error_code"])
+    log("bytes=" + str(len(payload["result"])) + " " + payload["content"].lower())
+    if payload["is_error"] and payload["error_details"].get("code") == "NO_HOST":
+        log("known")
+    return allow()
+"#;
+    let project = failing(&[("audit", audit)]);
+    let engine = project.engine().await;
+    for how in ["raise", "dict", "code", "marked"] {
+        let result = engine.call(call("find_host", json!({"how": how}))).await;
+        assert_eq!(code(&result), "tool.failed", "{how}: {:?}", result.error);
+        assert!(
+            result.text().contains("no host"),
+            "{how}: {}",
+            result.text()
+        );
+    }
+    for how in ["text", "value"] {
+        let result = engine.call(call("find_host", json!({"how": how}))).await;
+        assert_eq!(code(&result), "none", "{how}: {:?}", result.error);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_hooks_see_of_a_failed_call_and_of_one_that_did_not_fail() {
+    let tell = r#"
+def handle(event, payload):
+    if payload["is_error"] and payload["result"] == payload["content"]:
+        said = "text"
+    else:
+        said = payload["result"]
+    return modify({"is_error": False, "result": [said, payload["error"], payload["error_code"], payload["error_details"]]})
+"#;
+    let project = failing(&[("tell", tell)]);
+    let engine = project.engine().await;
+    for (how, expected) in [
+        ("raise", json!("`find_host` failed: no host hunter2")),
+        ("code", json!("`find_host` failed: no host hunter2")),
+    ] {
+        let result = engine.call(call("find_host", json!({"how": how}))).await;
+        let seen = result.value.expect("a value");
+        assert_eq!(
+            (&seen[0], &seen[1], &seen[2]),
+            (&json!("text"), &expected, &json!("tool.failed")),
+            "{how}"
+        );
+        assert_eq!(seen[3].get("code").is_some(), how == "code", "{seen}");
+    }
+    let dict = engine.call(call("find_host", json!({"how": "dict"}))).await;
+    assert_eq!(
+        dict.value.expect("a value")[0],
+        json!({"error": "no host hunter2", "seen": 1})
+    );
+    let fine = engine
+        .call(call("find_host", json!({"how": "value"})))
+        .await;
+    assert_eq!(fine.value, Some(json!([{"host": "hunter2"}, "", "", {}])));
+}
+
+/// A redactor that changes `result`, as hooks of other harnesses do, one that changes `content`, and
+/// what the next hook sees: neither leaves the secret anywhere.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_hook_removes_from_a_failed_call_is_in_no_part_of_it() {
+    let by_result = r#"
+def handle(event, payload):
+    r = payload["result"]
+    if type(r) == "dict":
+        return modify({"result": {k: str(v).replace("hunter2", "***") for k, v in r.items()}})
+    return modify({"result": r.replace("hunter2", "***")})
+"#;
+    let by_content = r#"
+def handle(event, payload):
+    return modify({"content": payload["content"].replace("hunter2", "***")})
+"#;
+    let next = r#"
+def handle(event, payload):
+    if "hunter2" in str(payload["result"]) + payload["content"] + payload["error"] + str(payload["error_details"]):
+        return block("LEFT OVER")
+    return allow()
+"#;
+    for (name, redactor) in [("by_result", by_result), ("by_content", by_content)] {
+        let project = failing(&[("a_redact", redactor), ("b_next", next)]);
+        let engine = project.engine().await;
+        for how in ["raise", "dict", "code", "marked", "text", "value"] {
+            let result = engine.call(call("find_host", json!({"how": how}))).await;
+            let shown = result.to_json().to_string();
+            assert!(
+                !shown.contains("hunter2") && !shown.contains("LEFT OVER"),
+                "{name} {how}: {shown}"
+            );
+            assert!(shown.contains("***"), "{name} {how}: {shown}");
+            let is_failed = !matches!(how, "text" | "value");
+            assert_eq!(
+                code(&result),
+                if is_failed { "tool.failed" } else { "none" },
+                "{name} {how}: {shown}"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_that_a_hook_accepts_keeps_its_text() {
+    let accept = "def handle(event, payload):\n    return modify({\"is_error\": False})";
+    let project = failing(&[("accept", accept)]);
+    let result = project
+        .engine()
+        .await
+        .call(call("find_host", json!({"how": "raise"})))
+        .await;
+    assert!(
+        !result.is_error && result.text().contains("no host"),
+        "{}",
+        result.text()
+    );
+}

@@ -259,22 +259,56 @@ fn numbers_and_the_order_of_keys_arrive_as_they_were_sent() {
 }
 
 #[test]
-fn scripts_print_to_the_log_and_state_lives_as_long_as_the_connection() {
+fn scripts_print_to_the_log_and_cache_and_state_live_as_long_as_the_connection() {
     let project = Project::script(
-        "def run(args):\n  print(\"hello\", 1)\n  return {\"n\": state.increment(\"n\"), \"c\": cache.increment(\"n\")}",
+        "def run(args):\n  print(\"hello\", 1)\n  return [state.increment(\"n\"), cache.increment(\"n\"), ctx.increment(\"n\")]",
     );
-    let mut client = Client::speaking(project.path(), "2025-06-18");
-    client.result("t", json!({}));
-    let second = client.result("t", json!({}));
+    let counted = |client: &mut Client| text(&client.result("t", json!({})));
+    for revision in ["2025-06-18", WITHOUT] {
+        let mut client = Client::speaking(project.path(), revision);
+        assert_eq!(counted(&mut client), "[1,1,1]", "{revision}");
+        assert_eq!(
+            counted(&mut client),
+            "[2,2,1]",
+            "{revision}: a connection is one session and one run, and a call is one turn"
+        );
+        client.wait_for_log("info: t: hello 1");
+    }
     assert_eq!(
-        second["structuredContent"],
-        json!({"n": 2, "c": 1}),
-        "each call is a separate run"
+        counted(&mut Client::speaking(project.path(), "2025-06-18")),
+        "[1,1,1]",
+        "another connection sees nothing of it"
     );
-    client.wait_for_log("info: t: hello 1");
-    assert_eq!(
-        Client::speaking(project.path(), "2025-06-18").result("t", json!({}))["structuredContent"]
-            ["n"],
-        1
+}
+
+#[test]
+fn a_note_that_one_call_stores_is_found_by_the_next_also_after_the_files_changed() {
+    let get = tool("def run(args):\n  return cache.get(\"note\", \"no note\")");
+    let project = Project::new(&[
+        (
+            ".harness/tools/store_note.md",
+            &tool_with(
+                "parameters:\n  note: {type: string, required: true}\n",
+                "def run(args):\n  cache.set(\"note\", args[\"note\"])\n  emit(\"custom.stored\", {})\n  return \"stored\"",
+            ),
+        ),
+        (".harness/tools/get_note.md", &get),
+        (
+            ".harness/hooks/mark.md",
+            &hook(
+                "custom.stored",
+                "def handle(event, payload):\n  cache.set(\"note\", cache.get(\"note\") + \"!\")\n  return allow()",
+            ),
+        ),
+    ]);
+    let mut client = Client::speaking(project.path(), "2025-11-25");
+    assert_eq!(text(&client.result("get_note", json!({}))), "no note");
+    client.result("store_note", json!({"note": "milk"}));
+    assert_eq!(text(&client.result("get_note", json!({}))), "milk!");
+    project.write(
+        ".harness/tools/get_note.md",
+        get.replace("no note", "none").as_bytes(),
     );
+    client.wait_for_log("reloaded: 2 tools offered");
+    assert_eq!(text(&client.result("get_note", json!({}))), "milk!");
 }

@@ -14,7 +14,7 @@ pub(in crate::artifact) const FIELDS: &[Field] = &[Field::new(
     "when",
     Shape::Text,
     "always",
-    "One Starlark expression; the text is added where it is true.",
+    "One Starlark expression of values, operators, `ctx.get`, `ctx.has` and `env`; the text is added where it is true.",
 )
 .idle()];
 

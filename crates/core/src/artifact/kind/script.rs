@@ -36,6 +36,21 @@ impl Script {
             Span::new(start, start + token_length(&source.text[start..])),
         )
     }
+
+    /// The place of so many bytes from a position on, but no further than to the end of its line.
+    pub(crate) fn place_of_length(&self, position: Position, length: u32) -> Place {
+        let place = self.place_of(position);
+        if self.block.is_none() {
+            return place;
+        }
+        let rest = &place.source.text[place.span.start..];
+        let line = rest.lines().next().unwrap_or_default();
+        let length = usize::try_from(length)
+            .unwrap_or(usize::MAX)
+            .min(line.len());
+        let end = place.span.start + line.floor_char_boundary(length);
+        Place::new(&place.source, Span::new(place.span.start, end))
+    }
 }
 
 /// The bytes worth marking at the start of a text: a quoted string on one line, a dotted name, or

@@ -7,6 +7,7 @@ use crate::artifact::problem::{Problems, quoted};
 use crate::artifact::rule::{field_missing, name_key_in_file};
 use crate::artifact::shape::{Field, Shape};
 use crate::diagnostic::Severity;
+use crate::nearest::nearest;
 use crate::span::Span;
 
 pub(in crate::artifact) const FIELDS: &[Field] = &[
@@ -75,7 +76,12 @@ pub(in crate::artifact) fn check_skill(
             node.span,
         );
     }
-    if node.get("description").is_none() {
+    // A misspelled key is reported as such.
+    let is_misspelled = node
+        .entries()
+        .iter()
+        .any(|(key, _)| nearest(&key.name, ["description"]).is_some());
+    if node.get("description").is_none() && !is_misspelled {
         let mut finding = field_missing::RULE
             .finding("`description` is missing: nothing says when to use the skill")
             .field("description");

@@ -1,7 +1,8 @@
-//! What authors write who know Python or JavaScript, and what to write here instead.
+//! What authors write who know Python, JavaScript or another harness, and what to write here
+//! instead.
 
 mod names;
 mod syntax;
 
-pub(super) use names::{instead_of_member, instead_of_name};
+pub(super) use names::instead_of;
 pub(super) use syntax::instead_of_syntax;

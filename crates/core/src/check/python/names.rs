@@ -1,7 +1,8 @@
 //! Help for names and members that scripts do not have.
 
-/// Names of Python, JavaScript and JSON, and what to write instead.
-const NAMES: &[(&[&str], &str)] = &[
+/// Names of Python, JavaScript, JSON and other harnesses, with their module where they have one,
+/// and what to write instead.
+const INSTEAD: &[(&[&str], &str)] = &[
     (
         &["open", "file"],
         "write `fs.read(path)` to read a file, `fs.write(path, text)` to write one",
@@ -77,13 +78,13 @@ const NAMES: &[(&[&str], &str)] = &[
     ),
     (
         &["subprocess", "Popen", "shell", "system", "popen"],
-        "write `exec.run(\"program\", [\"argument\"])`; its output is in `[\"stdout\"]`",
+        "write `exec.run(\"program\", [\"argument\"])[\"stdout\"]` for its output",
     ),
     (
         &[
             "requests", "urllib", "httpx", "aiohttp", "fetch", "axios", "curl",
         ],
-        "write `http.get(url)` or `http.post(url, body)`; the text is in `[\"body\"]`",
+        "write `http.get(url)[\"body\"]` for the text at an address, and `http.post(url, body)` to send one",
     ),
     (
         &["datetime", "date", "timedelta", "Date"],
@@ -138,10 +139,11 @@ const NAMES: &[(&[&str], &str)] = &[
         &["params", "arguments", "kwargs", "parameters"],
         "the arguments are in the parameter of `run`: `args[\"name\"]`",
     ),
-];
-
-/// Members of modules with the same names elsewhere, and what to write instead.
-const MEMBERS: &[(&[&str], &str)] = &[
+    (&["events"], "write `emit(name, payload)`"),
+    (
+        &["parallel"],
+        "a script makes its calls one after the other; the calls that a model makes in one turn already run at the same time",
+    ),
     (
         &["json.dumps", "json.dump", "json.stringify"],
         "write `json.encode(value)`",
@@ -183,7 +185,7 @@ const MEMBERS: &[(&[&str], &str)] = &[
     (&["os.rename"], "write `fs.move(source, target)`"),
     (
         &["os.system", "os.popen"],
-        "write `exec.run(\"program\", [\"argument\"])`; its output is in `[\"stdout\"]`",
+        "write `exec.run(\"program\", [\"argument\"])[\"stdout\"]` for its output",
     ),
     (&["time.time"], "write `time.unix()`"),
     (&["time.sleep"], "write `sleep(seconds)`"),
@@ -233,24 +235,25 @@ const MEMBERS: &[(&[&str], &str)] = &[
             "exec.command",
             "exec.system",
         ],
-        "write `exec.run(\"program\", [\"argument\"])`; its output is in `[\"stdout\"]`",
+        "write `exec.run(\"program\", [\"argument\"])[\"stdout\"]` for its output",
     ),
     (&["string.format"], "write `\"{} {}\".format(a, b)`"),
     (&["hash.new"], "write `hash.sha256(text)`"),
+    (&["log.warning"], "write `log.warn(message)`"),
+    (
+        &["ctx.agent"],
+        "`ctx` holds values only: keep a flag with `ctx.set(\"done\", True)` for the turn, or with `state.set` for the session",
+    ),
+    (
+        &["meta.register_agent"],
+        "an agent is a file in `.harness/agents`; scripts cannot add one",
+    ),
 ];
 
-/// What to write instead of a name that is not defined here.
-pub(in crate::check) fn instead_of_name(name: &str) -> Option<&'static str> {
-    find(NAMES, name)
-}
-
-/// What to write instead of a member, as `json.dumps`, that its module does not have.
-pub(in crate::check) fn instead_of_member(name: &str) -> Option<&'static str> {
-    find(MEMBERS, name)
-}
-
-fn find(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> {
-    table
+/// What to write instead of a name, such as `open`, or of a member, such as `json.dumps`, that does
+/// not exist here.
+pub(in crate::check) fn instead_of(name: &str) -> Option<&'static str> {
+    INSTEAD
         .iter()
         .find(|(names, _)| names.contains(&name))
         .map(|(_, help)| *help)
@@ -258,14 +261,14 @@ fn find(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MEMBERS, NAMES};
+    use super::INSTEAD;
     use crate::builtin;
     use std::collections::HashSet;
 
     #[test]
     fn every_built_in_that_the_help_names_exists() {
         let modules: HashSet<&str> = builtin::MODULES.iter().map(|module| module.name).collect();
-        for (_, help) in NAMES.iter().chain(MEMBERS) {
+        for (_, help) in INSTEAD {
             for words in help.split('`').skip(1).step_by(2) {
                 let call = words.split('(').next().unwrap_or_default();
                 let Some((module, _)) = call.split_once('.') else {
@@ -279,12 +282,11 @@ mod tests {
     }
 
     #[test]
-    fn every_name_is_in_the_tables_once() {
-        for table in [NAMES, MEMBERS] {
-            let mut seen = HashSet::new();
-            for name in table.iter().flat_map(|(names, _)| *names) {
-                assert!(seen.insert(name), "{name}");
-            }
+    fn every_name_is_in_the_table_once_and_is_no_built_in() {
+        let mut seen = HashSet::new();
+        for name in INSTEAD.iter().flat_map(|(names, _)| *names) {
+            assert!(seen.insert(name), "{name}");
+            assert!(builtin::find(name).is_none(), "{name}");
         }
     }
 }

@@ -154,7 +154,7 @@ const CASES: &[Case] = &[
     ),
     (
         |at| at.is_led_by("match") || at.is_led_by("case"),
-        "write `if` and `elif`",
+        "write `if x == 1:` and `elif x == 2:`",
     ),
     (
         |at| {
@@ -179,7 +179,7 @@ const CASES: &[Case] = &[
     (|at| at.begins("?"), "write `a if condition else b`"),
     (
         |at| at.begins("@") && at.before.trim().is_empty(),
-        "there are no decorators: call the function yourself, as in `f = wrap(f)`",
+        "there are no decorators: delete this line, and write `f = wrap(f)` after the function if it must be wrapped",
     ),
     (
         |at| at.begins(">") && at.before.ends_with('<'),
@@ -199,19 +199,27 @@ const CASES: &[Case] = &[
     ),
     (
         |at| at.begins("{") && at.says("expected symbol ':'"),
-        "a block begins with `:` at the end of the line, and is indented",
+        "write `:` instead of `{`, indent the lines of the block, and leave out the `}`",
     ),
     (
         |at| at.says("unexpected new line, expected symbol ':'"),
         "write `:` at the end of the line",
     ),
     (
-        |at| at.says("unexpected new line, expected symbol"),
-        "close the bracket that was opened before this place",
+        |at| at.says("`(` is never closed"),
+        "write `)` where it ends",
     ),
     (
-        |at| at.says("unexpected new line, expected expression"),
-        "finish the expression, or close the bracket that was opened before this place",
+        |at| at.says("`[` is never closed"),
+        "write `]` where it ends",
+    ),
+    (
+        |at| at.says("`{` is never closed"),
+        "write `}` where it ends",
+    ),
+    (
+        |at| at.says("unexpected new line, expected"),
+        "finish the expression, or delete what begins it",
     ),
     (
         |at| at.says("unfinished string"),
@@ -223,8 +231,12 @@ const CASES: &[Case] = &[
         "write the body below, indented; `pass` does nothing",
     ),
     (
-        |at| at.says("indentation") || at.says("Incorrect") && at.says("indent"),
-        "begin every line of a block in the same column",
+        |at| at.says("is indented more than the line above"),
+        "begin it in the column of the line above, or end that line with `:`",
+    ),
+    (
+        |at| at.says("is indented"),
+        "begin it in the column of the other lines of its block",
     ),
     (
         |at| at.says("leading 0"),
@@ -233,7 +245,7 @@ const CASES: &[Case] = &[
     (|at| at.says("`...` is not allowed"), "write `pass`"),
     (
         |at| at.says("`load`"),
-        "nothing is loaded: built-in modules such as `fs`, `json`, `re` and `http` are always there",
+        "delete this line: nothing is loaded. `fs` is for files, `exec.run` for programs, `http` for requests; `json`, `re`, `time` and others are always there",
     ),
     (
         |at| at.says("`return`"),

@@ -3,7 +3,7 @@
 use super::Check;
 use crate::check::subject::{Findings, HookSubject};
 use crate::diagnostic::{Rule, Severity};
-use crate::hook_event::find;
+use crate::hook_event::{HookEvent, RAISED, find};
 
 pub(super) const RULE: Rule<Check> = Rule {
     code: "HOOK_EVENT_IDLE",
@@ -21,21 +21,11 @@ pub(super) const RULE: Rule<Check> = Rule {
     check: Check::Hook(check),
 };
 
-/// The events that the harness raises today.
-const RAISED: [&str; 6] = [
-    "artifact.load",
-    "builtin.post",
-    "builtin.pre",
-    "custom.*",
-    "tool.post",
-    "tool.pre",
-];
-
 fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
     let Some(event) = &subject.hook.event else {
         return;
     };
-    if find(&event.value).is_none_or(|known| RAISED.contains(&known.name)) {
+    if find(&event.value).is_none_or(HookEvent::is_raised) {
         return;
     }
     findings.add(

@@ -36,7 +36,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
             RULE.finding(format!("`payload{of}` is a dict, so it has no `.{last}`"))
                 .severity(severity)
                 .at(subject.script.place_of(read.position()))
-                .field(subject.kind.field())
+                .field(subject.field)
                 .help(format!("write `payload{indexed}`")),
         );
     }

@@ -1,11 +1,14 @@
 //! `HOOK_UNKNOWN_TOOL`.
 
 use super::Check;
+use crate::artifact::Layer;
+use crate::artifact::tool::Script;
 use crate::builtin;
 use crate::check::reach::builtin_named;
 use crate::check::subject::{Findings, HookSubject};
 use crate::client;
 use crate::diagnostic::{Rule, Severity};
+use crate::facts::Named;
 use crate::hook_event::{NameMeans, find};
 use crate::nearest::{did_you_mean, nearest};
 use std::collections::HashSet;
@@ -14,7 +17,9 @@ pub(super) const RULE: Rule<Check> = Rule {
     code: "HOOK_UNKNOWN_TOOL",
     severity: Severity::Warning,
     why: "A hook that waits for a tool that does not exist never acts. Most often the tool was \
-          renamed and its guard was forgotten.",
+          renamed and its guard was forgotten. A hook that only blocks a name may name what does \
+          not exist, unless the name looks like a misspelled one. For a hook of a bundle, which \
+          other projects use as well, this is a note.",
     bad: &[
         (
             ".harness/tools/send_mail.md",
@@ -48,37 +53,79 @@ fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
         return;
     };
     let names = &subject.project.tool_names;
+    // A hook of a bundle is written for many projects, not all of which have the tool.
+    let severity = match subject.hook.origin.layer {
+        Layer::Project => Severity::Warning,
+        Layer::Builtin | Layer::Plugin | Layer::Override => Severity::Note,
+    };
+    let always_blocks = subject.scripts.iter().any(|(_, facts)| facts.always_blocks);
     let mut seen = HashSet::new();
-    for (script, facts) in &subject.scripts {
-        for compared in &facts.compared_names {
-            let name = compared.name.as_str();
-            if !seen.insert(name) {
-                continue;
-            }
-            let (known, what, close) = match event.name_means {
-                NameMeans::Tool => (
-                    names.contains(name) || client::knows(name),
-                    "tool",
-                    nearest(name, names.iter().copied()).map(str::to_owned),
-                ),
-                NameMeans::Builtin => (
-                    builtin_named(name).is_some(),
-                    "built-in",
-                    nearest_builtin(name),
-                ),
-                NameMeans::Other => continue,
-            };
-            if known {
-                continue;
-            }
-            let otherwise = format!("no {what} of this project has that name");
-            findings.add(
-                RULE.finding(format!("there is no {what} `{name}`"))
-                    .at(script.place_of(compared.position()))
-                    .help(did_you_mean(close.as_deref(), &otherwise)),
-            );
+    for (script, compared, purpose) in compared(subject, always_blocks) {
+        let name = compared.name.as_str();
+        if !seen.insert(name) {
+            continue;
         }
+        let (known, what, close) = match event.name_means {
+            NameMeans::Tool => (
+                names.contains(name) || client::knows(name),
+                "tool",
+                nearest(name, names.iter().copied()).map(str::to_owned),
+            ),
+            NameMeans::Builtin => (
+                builtin_named(name).is_some(),
+                "built-in",
+                nearest_builtin(name),
+            ),
+            NameMeans::Other => continue,
+        };
+        // A guard may forbid what nobody has, but not misspell what somebody has.
+        if known || (purpose == Purpose::Block && close.is_none()) {
+            continue;
+        }
+        let otherwise = match event.name_means {
+            NameMeans::Tool if builtin_named(name).is_some() => format!(
+                "`{name}` is a built-in: a hook with `event: builtin.pre` sees what scripts do with it"
+            ),
+            _ => format!("no {what} of this project has that name"),
+        };
+        findings.add(
+            RULE.finding(format!("there is no {what} `{name}`"))
+                .severity(severity)
+                .at(script.place_of(compared.position()))
+                .help(did_you_mean(close.as_deref(), &otherwise)),
+        );
     }
+}
+
+/// Why a hook compares a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Only to block it.
+    Block,
+    /// To do something with the call.
+    Other,
+}
+
+/// Every name that a hook compares with the called one.
+fn compared<'a>(
+    subject: &'a HookSubject<'_>,
+    always_blocks: bool,
+) -> impl Iterator<Item = (&'a Script, &'a Named, Purpose)> {
+    // A `when` chooses what the script is shown.
+    let otherwise = match always_blocks {
+        true => Purpose::Block,
+        false => Purpose::Other,
+    };
+    subject.scripts.iter().flat_map(move |(script, facts)| {
+        let compared = facts
+            .compared_names
+            .iter()
+            .map(move |name| (name, otherwise));
+        let forbidden = facts.forbidden_names.iter();
+        compared
+            .chain(forbidden.map(|name| (name, Purpose::Block)))
+            .map(move |(name, purpose)| (*script, name, purpose))
+    })
 }
 
 fn nearest_builtin(name: &str) -> Option<String> {

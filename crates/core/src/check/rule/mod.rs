@@ -26,6 +26,7 @@ pub(crate) mod export_parameter_name;
 pub(crate) mod export_too_many;
 pub(super) mod field_unsupported;
 mod hook_duplicate;
+mod hook_error_is_text;
 mod hook_event_idle;
 mod hook_event_unknown;
 mod hook_parameters_swapped;
@@ -138,6 +139,7 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     hook_payload_field::RULE,
     hook_payload_unreturned::RULE,
     hook_result_not_text::RULE,
+    hook_error_is_text::RULE,
     hook_return_shape::RULE,
     hook_unknown_tool::RULE,
     effects_contradict::RULE,

@@ -30,10 +30,13 @@ fn check(subject: &ToolSubject<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// A verb first, or second after its object, as in `http_get`. A name without a word is not judged.
+/// A verb first, or second after its object, as in `http_get`; or a word that says it alone. A name
+/// without a word is not judged.
 fn says_what_it_does(name: &str) -> bool {
     let words = words(name);
+    let is_known = matches!(&*words, [word] if KNOWN.contains(&word.as_str()));
     words.is_empty()
+        || is_known
         || words
             .iter()
             .take(2)
@@ -55,9 +58,16 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
+/// Names that say what a call does without a verb: how work ended, and commands everybody knows.
+#[rustfmt::skip]
+const KNOWN: &[&str] = &[
+    "bash", "cat", "cd", "completed", "cp", "curl", "done", "failed", "finished", "jq", "ls", "mkdir", "mv", "noop", "ok", "ps",
+    "pwd", "ready", "rm", "sed", "sh", "tree", "wc",
+];
+
 #[rustfmt::skip]
 const VERBS: &[&str] = &[
-    "accept", "acknowledge", "activate", "add", "adjust", "advance", "aggregate", "alert", "align", "allocate", "allow", "amend",
+    "abort", "accept", "acknowledge", "activate", "add", "adjust", "advance", "aggregate", "alert", "align", "allocate", "allow", "amend",
     "analyse", "analyze", "annotate", "answer", "append", "apply", "appraise", "approve", "archive", "arrange", "ask", "assert",
     "assess", "assign", "attach", "audit", "authorize", "back", "backup", "bake", "batch", "begin", "bind", "block", "book", "branch",
     "bring", "browse", "build", "bump", "buy", "calculate", "call", "cancel", "capture", "change", "chat", "check", "checkout",
@@ -124,6 +134,10 @@ mod tests {
             ("http_get", true),
             ("httpGet", true),
             ("say_hello", true),
+            ("done", true),
+            ("Done", true),
+            ("bash", true),
+            ("done_tasks", false),
             ("note_reader", false),
             ("weather", false),
             ("big_old_list", false),

@@ -3,7 +3,7 @@
 use super::Check;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
-use crate::facts::{ScriptKind, Unread};
+use crate::facts::Unread;
 
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_CRASHED",
@@ -20,11 +20,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     let Err(Unread::Crashed(how)) = subject.facts else {
         return;
     };
-    let field = match subject.kind {
-        ScriptKind::Tool | ScriptKind::Hook => "script",
-        ScriptKind::When => "when",
-        ScriptKind::Condition => "condition",
-    };
+    let field = subject.field;
     findings.add(
         RULE.finding(format!("`{field}` could not be read: {how}"))
             .at(subject.script.place.clone())

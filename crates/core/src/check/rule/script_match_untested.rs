@@ -26,7 +26,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         findings.add(
             RULE.finding("without a match there is no `matched` to read: the match is None")
                 .at(subject.script.place_of(read.position()))
-                .field(subject.kind.field())
+                .field(subject.field)
                 .help("test the match itself, `if m:` or `bool(m)`"),
         );
     }

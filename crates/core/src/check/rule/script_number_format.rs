@@ -26,7 +26,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         findings.add(
             RULE.finding(format!("Starlark has no format `{}`", format.name))
                 .at(subject.script.place_of(format.position()))
-                .field(subject.kind.field())
+                .field(subject.field)
                 .help("write `string.format_number(x, digits=2)` for numbers, `string.pad_left(text, width)` for columns"),
         );
     }

@@ -5,7 +5,6 @@ use crate::artifact::rule::READ_NOTE;
 use crate::check::python::instead_of_syntax;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
-use crate::facts::ScriptKind;
 
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_SYNTAX",
@@ -23,11 +22,7 @@ pub(super) const RULE: Rule<Check> = Rule {
 fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     let Ok(facts) = subject.facts else { return };
     let Some(error) = &facts.syntax else { return };
-    let what = match subject.kind {
-        ScriptKind::Tool | ScriptKind::Hook => "script",
-        ScriptKind::When => "when",
-        ScriptKind::Condition => "condition",
-    };
+    let what = subject.field;
     findings.add(
         RULE.finding(format!("`{what}` does not parse: {}", error.name))
             .at(subject.script.place_of(error.position()))

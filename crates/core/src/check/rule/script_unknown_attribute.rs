@@ -3,7 +3,6 @@
 use super::Check;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
-use crate::facts::ScriptKind;
 
 pub(super) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_UNKNOWN_ATTRIBUTE",
@@ -58,17 +57,14 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         };
         let message = match of {
             "args" => format!("`args` is a dict: it has no `.{attribute}`"),
-            "list" | "dict" | "text" => format!("a {of} has no `.{attribute}`"),
+            "text" => format!("a string has no `.{attribute}`"),
+            "list" | "dict" => format!("a {of} has no `.{attribute}`"),
             call => format!("`{call}` returns a {kind}: it has no `.{attribute}`"),
         };
         findings.add(
             RULE.finding(message)
                 .at(subject.script.place_of(found.position()))
-                .field(if subject.kind == ScriptKind::When {
-                    "when"
-                } else {
-                    "script"
-                })
+                .field(subject.field)
                 .help(help_for(of, attribute)),
         );
     }
@@ -77,12 +73,12 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
 fn help_for(of: &str, attribute: &str) -> String {
     match (of, attribute) {
         ("args", _) => format!("write `args[\"{attribute}\"]`, or `args.get(\"{attribute}\")`"),
-        ("exec.run", _) => of_result("result", attribute, OF_PROCESS, "stdout"),
+        ("exec.run", _) => of_result(attribute, OF_PROCESS, "stdout"),
         ("http.get" | "http.post" | "http.request", "json") => {
-            "write `json.decode(response[\"body\"])`".to_owned()
+            "write `json.decode(response[\"body\"])`, where `response` is what the call returned".to_owned()
         }
         ("http.get" | "http.post" | "http.request", _) => {
-            of_result("response", attribute, OF_RESPONSE, "body")
+            of_result(attribute, OF_RESPONSE, "body")
         }
         ("list", "sort") => "write `items = sorted(items)`".to_owned(),
         ("list", "reverse") => "write `items = items[::-1]`".to_owned(),
@@ -91,7 +87,9 @@ fn help_for(of: &str, attribute: &str) -> String {
         ("list", "push") => "write `items.append(value)`".to_owned(),
         ("list" | "dict", "length" | "size") => "write `len(x)`".to_owned(),
         ("list", "join") => "write `\", \".join(items)`".to_owned(),
-        ("text", "encode" | "decode" | "read") => format!("it is text already: leave out `.{attribute}()`"),
+        ("text", "encode" | "decode" | "read") => {
+            format!("it is a string already: leave out `.{attribute}()`")
+        }
         ("text", "trim") => "write `.strip()`".to_owned(),
         ("text", "includes" | "contains") => "write `part in text`".to_owned(),
         ("text", "isnumeric" | "isdecimal") => "write `.isdigit()`".to_owned(),
@@ -105,12 +103,14 @@ fn help_for(of: &str, attribute: &str) -> String {
         ("text", "startsWith") => "write `.startswith(part)`".to_owned(),
         ("text", "endsWith") => "write `.endswith(part)`".to_owned(),
         ("text", _) => {
-            "texts have `split`, `strip`, `replace`, `lower`, `startswith`, `find`, `format`, `join` and others; see also the module `string`".to_owned()
+            "strings have `split`, `strip`, `replace`, `lower`, `startswith`, `find`, `format`, `join` and others; see also the module `string`".to_owned()
         }
         ("dict", "copy") => "write `dict(d)`".to_owned(),
         ("dict", "iteritems") => "write `d.items()`".to_owned(),
         ("dict", "has_key" | "has") => "write `\"key\" in d`".to_owned(),
-        ("dict", _) => format!("write `d[\"{attribute}\"]`, or `d.get(\"{attribute}\")`"),
+        ("dict", _) => {
+            format!("write `[\"{attribute}\"]` or `.get(\"{attribute}\")` instead of `.{attribute}`")
+        }
         ("fs.list", _) => {
             "it is a list of dicts: the names are `[entry[\"name\"] for entry in fs.list(path)]`"
                 .to_owned()
@@ -123,16 +123,16 @@ fn help_for(of: &str, attribute: &str) -> String {
 }
 
 /// Help for a result with these keys, whose text is under one of them.
-fn of_result(result: &str, attribute: &str, keys: &[&str], text: &str) -> String {
+fn of_result(attribute: &str, keys: &[&str], text: &str) -> String {
     let known = KEYS
         .iter()
         .find(|(elsewhere, key)| *elsewhere == attribute && keys.contains(key))
         .map(|(_, key)| *key)
         .or_else(|| keys.iter().copied().find(|key| *key == attribute));
     match known {
-        Some(key) => format!("write `{result}[\"{key}\"]`"),
+        Some(key) => format!("write `[\"{key}\"]` instead of `.{attribute}`"),
         None => format!(
-            "its text is in `{result}[\"{text}\"]`: write `{result}[\"{text}\"].{attribute}()`"
+            "its text is under `{text}`: write `[\"{text}\"].{attribute}` instead of `.{attribute}`"
         ),
     }
 }

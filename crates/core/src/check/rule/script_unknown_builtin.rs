@@ -2,11 +2,10 @@
 
 use super::Check;
 use crate::artifact::rule::READ_NOTE;
-use crate::builtin::{MODULES, elsewhere};
-use crate::check::python::instead_of_member;
+use crate::builtin::MODULES;
+use crate::check::python::instead_of;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
-use crate::facts::ScriptKind;
 use crate::nearest::suggest;
 
 pub(super) const RULE: Rule<Check> = Rule {
@@ -41,19 +40,11 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         findings.add(
             RULE.finding(format!("`{module_name}` has no `{member}`"))
                 .at(subject.script.place_of(unknown.position()))
-                .field(if subject.kind == ScriptKind::When {
-                    "when"
-                } else {
-                    "script"
-                })
-                .help(
-                    elsewhere(&unknown.name)
-                        .or_else(|| instead_of_member(&unknown.name))
-                        .map_or_else(
-                            || suggest(member, members, &format!("`{module_name}` has")),
-                            str::to_owned,
-                        ),
-                ),
+                .field(subject.field)
+                .help(instead_of(&unknown.name).map_or_else(
+                    || suggest(member, members, &format!("`{module_name}` has")),
+                    str::to_owned,
+                )),
         );
     }
 }

@@ -2,11 +2,10 @@
 
 use super::Check;
 use crate::artifact::rule::READ_NOTE;
-use crate::builtin::{MODULES, elsewhere};
-use crate::check::python::instead_of_name;
+use crate::builtin::MODULES;
+use crate::check::python::instead_of;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
-use crate::facts::ScriptKind;
 use crate::nearest::{backticked, did_you_mean, nearest};
 
 pub(super) const RULE: Rule<Check> = Rule {
@@ -40,18 +39,14 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         findings.add(
             RULE.finding(format!("`{}` is not defined", unknown.name))
                 .at(subject.script.place_of(unknown.position()))
-                .field(if subject.kind == ScriptKind::When {
-                    "when"
-                } else {
-                    "script"
-                })
+                .field(subject.field)
                 .help(help_for(&unknown.name, own)),
         );
     }
 }
 
 fn help_for<'a>(name: &str, own: impl Iterator<Item = &'a str>) -> String {
-    if let Some(instead) = elsewhere(name).or_else(|| instead_of_name(name)) {
+    if let Some(instead) = instead_of(name) {
         return instead.to_owned();
     }
     // Authors often write the call without its module.

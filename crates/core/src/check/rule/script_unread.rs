@@ -3,7 +3,7 @@
 use super::Check;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
-use crate::facts::{ScriptKind, Unread};
+use crate::facts::Unread;
 
 pub(crate) const RULE: Rule<Check> = Rule {
     code: "SCRIPT_UNREAD",
@@ -20,11 +20,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
     let Err(Unread::NoWorker { why, .. }) = subject.facts else {
         return;
     };
-    let field = match subject.kind {
-        ScriptKind::Tool | ScriptKind::Hook => "script",
-        ScriptKind::When => "when",
-        ScriptKind::Condition => "condition",
-    };
+    let field = subject.field;
     findings.add(
         RULE.finding(format!("no worker could be started to read `{field}`: {why}"))
             .at(subject.script.place.clone())

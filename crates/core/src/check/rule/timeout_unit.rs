@@ -3,7 +3,7 @@
 use super::Check;
 use crate::check::subject::{Findings, ScriptSubject};
 use crate::diagnostic::{Rule, Severity};
-use crate::facts::{Given, ScriptKind, TimeoutLiteral};
+use crate::facts::{Given, TimeoutLiteral};
 
 pub(super) const RULE: Rule<Check> = Rule {
     code: "TIMEOUT_UNIT",
@@ -37,12 +37,10 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         let (call, value) = (&timeout.at.name, timeout.value);
         findings.add(
             RULE.finding(format!("`{call}` would wait {value} {unit} here"))
-                .at(subject.script.place_of(timeout.at.position()))
-                .field(if subject.kind == ScriptKind::When {
-                    "when"
-                } else {
-                    "script"
-                })
+                .at(subject
+                    .script
+                    .place_of_length(timeout.at.position(), timeout.length))
+                .field(subject.field)
                 .help(match timeout.given {
                     Given::Position => format!(
                         "write `{other} = {value}`, or `{} = {value}` if that is meant",

@@ -51,7 +51,7 @@ fn named_pre(
 }
 
 /// Capacity for a payload with a result.
-const MOST_KEYS: usize = 18;
+const MOST_KEYS: usize = 20;
 
 /// The payload of a hook's example, with missing fields filled in as a call would.
 pub(crate) fn filled_in(
@@ -79,16 +79,29 @@ pub(crate) fn filled_in(
         _ => Map::new(),
     };
     if event == "tool.post" {
-        let result = given.get("result").cloned().unwrap_or_default();
+        // A call without a value has its text as `result`.
+        let result = ["result", "content", "error"]
+            .iter()
+            .find_map(|key| given.get(*key).filter(|value| !value.is_null()))
+            .cloned()
+            .unwrap_or_default();
         let text = result
             .as_str()
             .map_or_else(|| result.to_string(), str::to_owned);
+        let is_error = given
+            .get("error")
+            .is_some_and(|error| !error.is_null() && error != "");
         payload.extend(
             [
                 ("content", json!(text)),
                 ("result", result),
-                ("is_error", json!(false)),
-                ("error", Value::Null),
+                ("is_error", json!(is_error)),
+                ("error", json!("")),
+                (
+                    "error_code",
+                    json!(if is_error { "tool.failed" } else { "" }),
+                ),
+                ("error_details", json!({})),
             ]
             .map(|(key, value)| (key.to_owned(), value)),
         );
@@ -280,8 +293,23 @@ mod tests {
             (
                 &json!("{\"b\":2}"),
                 &json!(false),
-                &Value::Null,
+                &json!(""),
                 &json!("careful")
+            )
+        );
+        let failed = filled_in("tool.post", &call, &given(json!({"error": "no host"})));
+        assert_eq!(
+            (
+                &failed["content"],
+                &failed["result"],
+                &failed["is_error"],
+                &failed["error_code"]
+            ),
+            (
+                &json!("no host"),
+                &json!("no host"),
+                &json!(true),
+                &json!("tool.failed")
             )
         );
         let builtin = filled_in("builtin.pre", &call, &given(json!({"name": "fs.read"})));

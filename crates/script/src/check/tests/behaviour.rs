@@ -325,6 +325,107 @@ fn compared_names_are_texts_compared_with_the_tool_name() {
 }
 
 #[test]
+fn names_that_are_compared_only_to_block_them_are_told_apart() {
+    for (body, compared, forbidden) in [
+        (
+            "if payload['name'] == 'x':\n  return block('no')\nreturn allow()",
+            "",
+            "x@2:25",
+        ),
+        (
+            "if payload['name'] == 'x':\n  if event:\n    return block('no')\nreturn allow()",
+            "x@2:25",
+            "",
+        ),
+        (
+            "if payload['name'] == 'x':\n  if event:\n    return block('a')\n  else:\n    return block('b')\nreturn allow()",
+            "",
+            "x@2:25",
+        ),
+        (
+            "if not payload['name'] == 'x':\n  return allow()\nreturn block('no')",
+            "",
+            "x@2:29",
+        ),
+        (
+            "if payload['name'] != 'x':\n  return block('no')\nreturn allow()",
+            "x@2:25",
+            "",
+        ),
+        (
+            "if payload['name'] == 'x':\n  return block('no')\nif payload['name'] == 'x':\n  log('seen')\nreturn allow()",
+            "x@4:25",
+            "",
+        ),
+        (
+            "if payload['name'] == 'x':\n  return block('no')\nelif payload['name'] == 'y':\n  log('y')\nreturn allow()",
+            "y@4:27",
+            "x@2:25",
+        ),
+        (
+            "block = allow\nif payload['name'] == 'x':\n  return block('no')\nreturn allow()",
+            "x@3:25",
+            "",
+        ),
+    ] {
+        let facts = of(ScriptKind::Hook, &hook(body));
+        assert_eq!(
+            (
+                shown(&facts.compared_names).as_str(),
+                shown(&facts.forbidden_names).as_str()
+            ),
+            (compared, forbidden),
+            "{body}"
+        );
+        assert!(!facts.always_blocks, "{body}");
+    }
+    for (body, expected) in [
+        ("return block('no')", true),
+        ("log('x')\nreturn {'action': 'block', 'reason': 'no'}", true),
+        ("if event:\n  return block('a')", false),
+        ("if event:\n  return allow()\nreturn block('a')", false),
+    ] {
+        assert_eq!(
+            of(ScriptKind::Hook, &hook(body)).always_blocks,
+            expected,
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn a_script_that_does_not_parse_is_marked_where_the_mistake_is() {
+    for (source, expected) in [
+        (
+            "def f():\n  return (1, 2\n",
+            "this `(` is never closed@2:10",
+        ),
+        (
+            "def f():\n  x = g([1,\n  return x\n\ndef h():\n  pass\n",
+            "this `[` is never closed@2:9",
+        ),
+        ("x = {'a': 1\n", "this `{` is never closed@1:5"),
+        (
+            "x = (1]\n",
+            "unexpected symbol ']', expected symbol ')'@1:7",
+        ),
+        (
+            "def f():\n  x = 1\n    y = 2\n",
+            "this line is indented more than the line above it, which ends without `:`@3:5",
+        ),
+        (
+            "def f():\n    if 1:\n        x = 1\n      y = 2\n",
+            "this line is indented less than the line above it, and like no other line@4:7",
+        ),
+        ("def f():\n  x = 1\n\ty = 2\n", "tabs are not allowed@3:1"),
+    ] {
+        let found = facts(ScriptKind::Tool, source, &[&FS]);
+        let problem = found.syntax.expect("a problem");
+        assert_eq!(shown(&[problem]), expected, "{source}");
+    }
+}
+
+#[test]
 fn odd_returns_are_literals_that_are_not_decisions() {
     for (source, expected) in [
         (

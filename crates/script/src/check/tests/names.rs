@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_syntax_error_has_a_message_and_a_place() {
     for (source, message, line, column) in [
-        ("x = (1,\n", "unexpected new line", 0, 0),
+        ("x = (1,\n", "this `(` is never closed", 1, 5),
         ("x = 'é' $", "invalid input `$`", 1, 9),
         ("def f():\n    return 1 +\n", "unexpected new line", 2, 15),
         (
@@ -33,7 +33,7 @@ fn a_syntax_error_has_a_message_and_a_place() {
             1,
             1,
         ),
-        ("x = ((((", "unexpected new line", 0, 0),
+        ("x = ((((", "this `(` is never closed", 1, 8),
     ] {
         let found = facts(ScriptKind::Tool, source, &[&FS]);
         let syntax = found.syntax.clone().expect(source);

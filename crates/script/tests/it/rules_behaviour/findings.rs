@@ -338,6 +338,115 @@ fn hooks_on_builtin_events_compare_with_builtin_names() {
 }
 
 #[test]
+fn a_guard_may_forbid_a_tool_that_nobody_has_and_may_not_misspell_one() {
+    let note = tool("parameters: {}\n", "1");
+    let guard = |when: &str, body: &str| {
+        format!(
+            "---\nevent: tool.pre\n{when}script: |\n  def handle(event, payload):\n{body}---\nGuards.\n"
+        )
+    };
+    let told = |path: &str, hook: &str| {
+        let checked = judge(&[(".harness/tools/read_note.md", &note), (path, hook)]);
+        let codes = checked.diagnostics.iter();
+        codes
+            .map(|found| format!("{} {}", found.severity, found.code))
+            .collect::<Vec<_>>()
+    };
+    const GUARD: &str = ".harness/hooks/guard_calls.md";
+    let block = "      return block(\"use read_note\")\n";
+    for (when, body) in [
+        ("when: payload[\"name\"] == \"exec\"\n", block.to_owned()),
+        (
+            "when: payload[\"name\"] in [\"exec\", \"shell\"]\n",
+            format!("      metrics.incr(\"denied\")\n{block}"),
+        ),
+        (
+            "",
+            "      if payload.get(\"tool_name\") == \"exec\" and ctx.get(\"strict\"):\n          return block(\"no\")\n      return allow()\n".to_owned(),
+        ),
+        (
+            "",
+            "      bad = [\"exec\", \"shell\"]\n      if payload[\"name\"] in bad:\n          return {\"action\": \"block\", \"reason\": \"no\"}\n      return allow()\n".to_owned(),
+        ),
+        (
+            "",
+            format!("      if payload[\"name\"] != \"exec\":\n          return allow()\n{block}"),
+        ),
+        (
+            "",
+            "      return block(\"no\") if payload[\"name\"] == \"exec\" else allow()\n".to_owned(),
+        ),
+    ] {
+        let hook = guard(when, &body);
+        assert_eq!(told(GUARD, &hook), [""; 0], "{hook}");
+        // One letter away from a tool: a guard that was meant for it.
+        let typo = hook.replace("\"exec\"", "\"read_nte\"");
+        assert_eq!(told(GUARD, &typo), ["warning HOOK_UNKNOWN_TOOL"], "{typo}");
+    }
+    // A guard that looks at the arguments waits for a tool.
+    let looks = "      if payload[\"name\"] == \"deploy_app\" and \"prod\" in payload[\"args\"][\"to\"]:\n          return block(\"no\")\n      if payload[\"name\"] == \"deploy_app\":\n          log(\"deployed\")\n      return allow()\n";
+    let looks = guard("", looks);
+    assert_eq!(told(GUARD, &looks), ["warning HOOK_UNKNOWN_TOOL"]);
+    let bundle = "---\ntype: plugin\nhooks:\n  - event: tool.pre\n    handler: guard_deploys\n    script: |\n      def handle(event, payload):\n          if payload[\"name\"] == \"deploy_app\":\n              log(\"deployed\")\n          return allow()\n---\nGuards.\n";
+    assert_eq!(
+        told(".harness/plugins/guards.md", bundle),
+        ["note HOOK_UNKNOWN_TOOL"],
+        "a bundle is for many projects"
+    );
+}
+
+#[test]
+fn the_error_of_a_call_is_a_string_and_not_a_dict() {
+    for (used, help) in [
+        (
+            "payload[\"error\"][\"code\"]",
+            Some("write `payload[\"error_code\"]`"),
+        ),
+        (
+            "payload.get(\"error\", {}).get(\"message\")",
+            Some("write `payload[\"error\"]`; it is the message"),
+        ),
+        (
+            "payload[\"error\"].details",
+            Some("write `payload[\"error_details\"]`"),
+        ),
+        (
+            "payload[\"error\"] != None",
+            Some("test `payload[\"is_error\"]`"),
+        ),
+        ("\"failed: \" + payload[\"error\"].lower()", None),
+        ("payload[\"error_code\"]", None),
+        ("payload[\"error\"] != \"\"", None),
+        (
+            "payload[\"error\"][\"code\"] if type(payload[\"error\"]) == \"dict\" else 1",
+            None,
+        ),
+    ] {
+        let hook = WATCH.replace(
+            "return allow()",
+            &format!("log({used})\n      return allow()"),
+        );
+        let checked = judge(&[(".harness/hooks/watch_calls.md", &hook)]);
+        let helps: Vec<_> = checked
+            .diagnostics
+            .iter()
+            .map(|found| (found.code, found.help.as_deref().unwrap_or_default()))
+            .collect();
+        let expected: Vec<_> = help
+            .map(|help| ("HOOK_ERROR_IS_TEXT", help))
+            .into_iter()
+            .collect();
+        assert_eq!(helps, expected, "{used}");
+    }
+    // Other events have errors of their own.
+    let other = WATCH.replace("tool.post", "builtin.post").replace(
+        "return allow()",
+        "log(payload.get(\"error\") == None)\n      return allow()",
+    );
+    expect(&[(".harness/hooks/watch_calls.md", &other)], &[]);
+}
+
+#[test]
 fn every_common_payload_spelling_is_accepted() {
     let hook = |event: &str, body: &str| {
         format!(
@@ -382,7 +491,7 @@ fn every_common_payload_spelling_is_accepted() {
 fn messages_stay_on_one_line_whatever_a_name_contains() {
     let hook = WATCH.replace(
         "return allow()",
-        "return block(\"no\") if payload[\"name\"] == \"a\\nb\\x1b\" else allow()",
+        "return modify(payload) if payload[\"name\"] == \"a\\nb\\x1b\" else allow()",
     );
     let checked = judge(&[(".harness/hooks/watch_calls.md", &hook)]);
     assert_eq!(
