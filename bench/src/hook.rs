@@ -163,7 +163,7 @@ fn spawn(
 /// A copy of the built program, as an installed one is. The linker leaves its output in the page
 /// cache in small pieces, and a process starts more slowly from those than from a file that was
 /// copied.
-fn program(folder: &Path) -> anyhow::Result<PathBuf> {
+pub(crate) fn program(folder: &Path) -> anyhow::Result<PathBuf> {
     let built = std::env::current_exe()?.with_file_name("harness");
     ensure!(
         built.exists(),

@@ -3,12 +3,14 @@
 pub mod call;
 pub mod exec;
 pub mod hook;
+pub mod load;
 pub mod mcp;
 pub mod project;
 mod report;
 pub mod rust;
 mod sample;
 pub mod search;
+mod server;
 pub mod surface;
 mod system;
 pub mod validate;
@@ -67,6 +69,11 @@ pub const BENCHMARKS: &[Benchmark] = &[
         name: "hook",
         about: "one decision about a client's call, cold, and a hundred at once",
         run: hook::run,
+    },
+    Benchmark {
+        name: "load",
+        about: "calls a second of `harness mcp` with 1 to 128 in flight, workers started, memory",
+        run: load::run,
     },
     Benchmark {
         name: "rust",

@@ -2,11 +2,9 @@
 
 use crate::project::{Project, RUST_TOOL};
 use crate::sample::microseconds;
+use crate::server::Server;
 use crate::{Report, Samples};
-use anyhow::Context;
-use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use serde_json::Value;
 use std::time::Instant;
 
 /// Timed calls per server.
@@ -24,8 +22,8 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     project.root(
         "---\nformat: 1\ntools_policy: {mode: denylist, deny: [\"fs.remove\"]}\npolicy: {side_effect_level: workspace_write}\n---\n",
     )?;
-    let mut bare = Server::start(&["bare"])?;
-    let mut governed = Server::start(&["governed", &project.path().to_string_lossy()])?;
+    let mut bare = Client::start(&["bare"])?;
+    let mut governed = Client::start(&["governed", &project.path().to_string_lossy()])?;
     let (mut of_bare, mut of_governed) = (Samples::default(), Samples::default());
     bare.calls(BLOCK)?;
     governed.calls(BLOCK)?;
@@ -61,16 +59,13 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A server process with a minimal client.
-struct Server {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    line: String,
+/// A client of one of the two servers of `serve`.
+struct Client {
+    server: Server,
     last_id: u64,
 }
 
-impl Server {
+impl Client {
     fn start(words: &[&str]) -> anyhow::Result<Self> {
         let program = std::env::current_exe()?.with_file_name("serve");
         #[expect(
@@ -78,31 +73,11 @@ impl Server {
             reason = "starts the other program of this package"
         )]
         let mut command = std::process::Command::new(&program);
-        let started = command
-            .args(words)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn();
-        let mut child = started.with_context(|| format!("cannot start {}", program.display()))?;
-        let (input, output) = (
-            child.stdin.take().context("no input")?,
-            child.stdout.take().context("no output")?,
-        );
-        let mut server = Self {
-            child,
-            input,
-            output: BufReader::new(output),
-            line: String::new(),
+        command.args(words);
+        Ok(Self {
+            server: Server::start(command)?,
             last_id: 0,
-        };
-        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
-        server.send(
-            &json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params})
-                .to_string(),
-        )?;
-        server.receive()?;
-        server.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)?;
-        Ok(server)
+        })
     }
 
     /// Writes calls together and waits for the last answer. Returns microseconds.
@@ -118,39 +93,16 @@ impl Server {
             lines.push('\n');
         }
         let started = Instant::now();
-        self.send(lines.trim_end())?;
+        self.server.send(&lines)?;
         for _ in 0..count {
-            self.receive()?;
+            self.server.receive()?;
         }
         let taken = microseconds(started.elapsed());
-        let answer: Value = serde_json::from_str(&self.line)?;
+        let answer: Value = serde_json::from_str(&self.server.line)?;
         anyhow::ensure!(
             answer["result"]["structuredContent"]["count"] == 3,
             "wrong answer: {answer}"
         );
         Ok(taken)
-    }
-
-    fn send(&mut self, line: &str) -> anyhow::Result<()> {
-        let mut bytes = Vec::with_capacity(line.len() + 1);
-        bytes.extend_from_slice(line.as_bytes());
-        bytes.push(b'\n');
-        Ok(self.input.write_all(&bytes)?)
-    }
-
-    fn receive(&mut self) -> anyhow::Result<()> {
-        self.line.clear();
-        anyhow::ensure!(
-            self.output.read_line(&mut self.line)? > 0,
-            "the server is gone"
-        );
-        Ok(())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -18,7 +18,7 @@ impl Cpu {
         let ticks = |stat: &Stat| stat.ticks / TICKS_PER_SECOND * 1e6;
         Ok(Self {
             harness: ticks(&Stat::of("self")?),
-            workers: children()?.iter().map(ticks).sum(),
+            workers: children(std::process::id())?.iter().map(ticks).sum(),
         })
     }
 }
@@ -34,12 +34,12 @@ pub(crate) fn load_average() -> f64 {
 
 /// The peak memory of this process since [`reset_peak`], in megabytes.
 pub(crate) fn peak_megabytes() -> anyhow::Result<f64> {
-    status_megabytes("VmHWM:")
+    status_megabytes("self", "VmHWM:")
 }
 
 /// The resident memory of this process, in megabytes.
 pub(crate) fn resident_megabytes() -> anyhow::Result<f64> {
-    status_megabytes("VmRSS:")
+    status_megabytes("self", "VmRSS:")
 }
 
 /// Resets the peak.
@@ -47,18 +47,44 @@ pub(crate) fn reset_peak() -> anyhow::Result<()> {
     fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak memory")
 }
 
-fn status_megabytes(key: &str) -> anyhow::Result<f64> {
-    let status = fs::read_to_string("/proc/self/status")?;
+fn status_megabytes(process: &str, key: &str) -> anyhow::Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix(key))
-        .context("no such line in /proc/self/status")?;
+        .context("no such line in the status of a process")?;
     let kilobytes: f64 = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kilobytes / 1024.0)
 }
 
+/// The resident memory of a process and of its children, in megabytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    pub(crate) process: f64,
+    pub(crate) children: f64,
+    /// How many children there are.
+    pub(crate) count: usize,
+}
+
+impl Memory {
+    pub(crate) fn of(process: u32) -> anyhow::Result<Self> {
+        let children = children(process)?;
+        let resident = |name: &str| status_megabytes(name, "VmRSS:");
+        Ok(Self {
+            process: resident(&process.to_string())?,
+            // One may exit meanwhile.
+            children: children
+                .iter()
+                .filter_map(|child| resident(&child.process).ok())
+                .sum(),
+            count: children.len(),
+        })
+    }
+}
+
 /// The fields of `/proc/PID/stat` that are used here.
 struct Stat {
+    process: String,
     parent: u32,
     ticks: f64,
 }
@@ -74,20 +100,20 @@ impl Stat {
             .collect();
         let field = |index: usize| fields.get(index).copied().unwrap_or("0");
         Ok(Self {
+            process: process.to_owned(),
             parent: field(1).parse()?,
             ticks: field(11).parse::<f64>()? + field(12).parse::<f64>()?,
         })
     }
 }
 
-fn children() -> anyhow::Result<Vec<Stat>> {
-    let own = std::process::id();
+fn children(of: u32) -> anyhow::Result<Vec<Stat>> {
     let names =
         fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let processes = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     // A process may exit after it was listed.
     Ok(processes
         .filter_map(|process| Stat::of(&process).ok())
-        .filter(|stat| stat.parent == own)
+        .filter(|stat| stat.parent == of)
         .collect())
 }

@@ -39,8 +39,6 @@ pub(crate) struct Worker {
     loaded: HashSet<u32>,
     tickets: RandomState,
     asked: u64,
-    /// Whether it has run anything since it started.
-    pub(crate) used: bool,
 }
 
 /// Why a worker will not answer any more.
@@ -91,7 +89,6 @@ impl Worker {
             loaded: HashSet::new(),
             tickets: RandomState::new(),
             asked: 0,
-            used: false,
         };
         match worker.receive(FRAME_SLACK).await {
             Ok(Response::Ready) => Ok(worker),

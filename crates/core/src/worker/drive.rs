@@ -287,9 +287,8 @@ async fn converse(
                 link,
                 args,
             } => {
-                Pool::give_up_place(lease);
-                let answer = bounded(hard, cancel, crossing.cross(link, builtin, args)).await?;
-                bounded(hard, cancel, pool.take_place(lease)).await?;
+                let answer = pool.serve(lease, crossing.cross(link, builtin, args));
+                let answer = bounded(hard, cancel, answer).await?;
                 let mut reply = Vec::new();
                 let encoded = Request::Answer(answer)
                     .encode()

@@ -1,17 +1,35 @@
 //! The pool of workers: who gets one, and which.
 //!
-//! Two limits. A *slot* is a living worker, held for a whole request. A *place* is a share of the
-//! processors, given up while a script waits for a built-in. A lease that holds a place never waits
-//! for a slot, so there is no deadlock. Hooks have slots and places of their own.
+//! Three limits. A *slot* is a request under way, held from its first frame to its last. A *place* is
+//! a share of the processors, given up while a script waits for a built-in. A *life* is a worker,
+//! busy or idle, and there are as many as slots: a request without a worker finds a free life or an
+//! idle worker to end. A lease that holds a place never waits for a slot, so there is no deadlock.
+//! Hooks have slots, places and lives of their own.
+//!
+//! Starting a worker takes as long as dozens of calls, so a worker is ended only when its life is
+//! needed for another purpose, or when it has long been idle.
 
 use super::channel::Worker;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
+use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep_until};
 use tool_harness_sandbox::process::{WorkerLimits, WorkerProcess, WorkerProgram};
 
 /// Living workers per place: room for scripts that wait for built-ins.
 const SLOTS_PER_PLACE: usize = 4;
+
+/// Idle workers per place that are kept until their life is needed.
+const SPARE_PER_PLACE: usize = 2;
+
+/// How long the other idle workers are kept.
+const SURPLUS_TIME: Duration = Duration::from_secs(30);
 
 /// What a worker is for. One that ran the script of a tool never serves a hook or another session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,28 +57,35 @@ pub(crate) struct Pool {
     program: Option<WorkerProgram>,
     /// A worker that was started before the pool. Hooks get it.
     first: Mutex<Option<WorkerProcess>>,
-    tools: Side,
-    policy: Side,
+    tools: Arc<Side>,
+    policy: Arc<Side>,
 }
 
 #[derive(Debug)]
 struct Side {
+    /// How many places there are, free or not.
+    size: usize,
     slots: Arc<Semaphore>,
     places: Arc<Semaphore>,
-    idle: Mutex<VecDeque<(Purpose, Worker)>>,
-    most_idle: usize,
+    lives: Arc<Semaphore>,
+    idle: Mutex<Idle>,
 }
 
-impl Side {
-    fn new(places: usize) -> Self {
-        let places = places.min(Semaphore::MAX_PERMITS / SLOTS_PER_PLACE);
-        Self {
-            slots: Arc::new(Semaphore::new(places * SLOTS_PER_PLACE)),
-            places: Arc::new(Semaphore::new(places)),
-            idle: Mutex::default(),
-            most_idle: places * 2,
-        }
-    }
+/// The idle workers of one side.
+#[derive(Debug, Default)]
+struct Idle {
+    /// The one that has been idle longest comes first.
+    workers: VecDeque<IdleWorker>,
+    /// The task that ends the surplus, if there is any.
+    sweeper: Option<AbortHandle>,
+}
+
+#[derive(Debug)]
+struct IdleWorker {
+    purpose: Purpose,
+    worker: Worker,
+    life: OwnedSemaphorePermit,
+    since: Instant,
 }
 
 /// A worker in use. Unless it is given back, dropping it kills the worker.
@@ -69,7 +94,9 @@ pub(crate) struct Lease {
     /// The worker.
     pub(crate) worker: Worker,
     purpose: Purpose,
+    life: OwnedSemaphorePermit,
     place: Option<OwnedSemaphorePermit>,
+    // Dropped after the life: whoever gets the slot must find one.
     _slot: OwnedSemaphorePermit,
 }
 
@@ -92,37 +119,38 @@ impl Pool {
         Self {
             program,
             first: Mutex::new(first),
-            tools: Side::new(places),
-            policy: Side::new(places),
+            tools: Arc::new(Side::new(places)),
+            policy: Arc::new(Side::new(places)),
         }
     }
 
-    /// A worker for the purpose. Waits for its turn; the caller bounds the wait.
+    /// A worker for the purpose. Requests are served in the order in which they came; the caller
+    /// bounds the wait.
     pub(crate) async fn lease(&self, purpose: Purpose) -> Result<Lease, LeaseError> {
         let program = self.program.as_ref().ok_or(LeaseError::NoProgram)?;
         let side = self.side(&purpose);
-        let closed = |_| LeaseError::Failed("the engine is shutting down".into());
-        let slot = Arc::clone(&side.slots)
-            .acquire_owned()
-            .await
-            .map_err(closed)?;
-        let place = Arc::clone(&side.places)
-            .acquire_owned()
-            .await
-            .map_err(closed)?;
-        let mut worker = match side.take(&purpose).filter(Worker::is_silent) {
-            Some(worker) => worker,
-            None => match self.take_first(&purpose) {
-                Some(first) => Worker::adopt(first).await.map_err(LeaseError::Failed)?,
-                None => Worker::start(program, &limits(&purpose))
-                    .await
-                    .map_err(LeaseError::Failed)?,
-            },
+        let slot = acquire(&side.slots).await?;
+        let place = acquire(&side.places).await?;
+        let (mut worker, life) = match side.take(&purpose) {
+            Some(idle) => idle,
+            None => {
+                let life = match side.free_life() {
+                    Some(life) => life,
+                    // Not reached: each of the other slots has at most one of the lives.
+                    None => acquire(&side.lives).await?,
+                };
+                let started = match self.take_first(&purpose) {
+                    Some(first) => Worker::adopt(first).await,
+                    None => Worker::start(program, &limits(&purpose)).await,
+                };
+                (started.map_err(LeaseError::Failed)?, life)
+            }
         };
         worker.begin();
         Ok(Lease {
             worker,
             purpose,
+            life,
             place: Some(place),
             _slot: slot,
         })
@@ -142,78 +170,166 @@ impl Pool {
     /// Returns a worker that finished its last request.
     pub(crate) fn give_back(&self, lease: Lease) {
         let Lease {
-            mut worker,
+            worker,
             purpose,
-            ..
+            life,
+            place: _place,
+            _slot,
         } = lease;
-        worker.used = true;
         let side = self.side(&purpose);
-        let surplus = {
-            let mut idle = side.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.push_back((purpose, worker));
-            if idle.len() > side.most_idle {
-                idle.pop_front()
-            } else {
-                None
-            }
-        };
-        drop(surplus);
+        let mut idle = side.idle();
+        idle.workers.push_back(IdleWorker {
+            purpose,
+            worker,
+            life,
+            since: Instant::now(),
+        });
+        if idle.workers.len() > side.spare()
+            && idle.sweeper.as_ref().is_none_or(AbortHandle::is_finished)
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let sweeping = runtime.spawn(sweep(Arc::downgrade(side)));
+            idle.sweeper = Some(sweeping.abort_handle());
+        }
     }
 
     /// Idle workers, for tests and reports.
     pub(crate) fn idle(&self) -> usize {
-        let count = |side: &Side| {
-            side.idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .len()
-        };
+        let count = |side: &Side| side.idle().workers.len();
         count(&self.tools) + count(&self.policy)
     }
 
     /// Workers in use, for tests and reports.
     pub(crate) fn busy(&self) -> usize {
-        let count =
-            |side: &Side| side.most_idle / 2 * SLOTS_PER_PLACE - side.slots.available_permits();
+        let count = |side: &Side| side.size * SLOTS_PER_PLACE - side.slots.available_permits();
         count(&self.tools) + count(&self.policy)
     }
 
     /// Whether at most one worker is running.
     pub(crate) fn is_quiet(&self) -> bool {
-        let taken = |side: &Side| side.most_idle / 2 - side.places.available_permits();
+        let taken = |side: &Side| side.size - side.places.available_permits();
         taken(&self.tools) + taken(&self.policy) <= 1
     }
 
-    fn side(&self, purpose: &Purpose) -> &Side {
+    fn side(&self, purpose: &Purpose) -> &Arc<Side> {
         match purpose {
             Purpose::Policy | Purpose::Check => &self.policy,
             Purpose::Tool { .. } => &self.tools,
         }
     }
 
-    /// Lets others run while this lease waits for something.
-    pub(crate) fn give_up_place(lease: &mut Lease) {
-        lease.place = None;
-    }
-
-    /// Takes a place again. It is never refused, and waits behind at most as many leases as there
-    /// are slots.
-    pub(crate) async fn take_place(&self, lease: &mut Lease) {
-        if lease.place.is_none() {
-            lease.place = Arc::clone(&self.side(&lease.purpose).places)
-                .acquire_owned()
-                .await
-                .ok();
+    /// Does `work` for the script of this lease. If that takes a wait, others may have the place
+    /// until it is over. The place is never refused afterwards, and comes after at most as many
+    /// leases as there are slots.
+    pub(crate) async fn serve<T>(&self, lease: &mut Lease, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        // Most built-ins answer at once. To let another worker run meanwhile would wake two for
+        // nothing, and need more workers than places.
+        if let Poll::Ready(done) = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await
+        {
+            return done;
         }
+        lease.place = None;
+        let done = work.await;
+        lease.place = acquire(&self.side(&lease.purpose).places).await.ok();
+        done
     }
 }
 
 impl Side {
-    fn take(&self, purpose: &Purpose) -> Option<Worker> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = idle.iter().rposition(|(known, _)| known == purpose)?;
-        idle.remove(index).map(|(_, worker)| worker)
+    fn new(places: usize) -> Self {
+        let size = places.min(Semaphore::MAX_PERMITS / SLOTS_PER_PLACE);
+        Self {
+            size,
+            slots: Arc::new(Semaphore::new(size * SLOTS_PER_PLACE)),
+            places: Arc::new(Semaphore::new(size)),
+            lives: Arc::new(Semaphore::new(size * SLOTS_PER_PLACE)),
+            idle: Mutex::default(),
+        }
     }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many idle workers are not surplus.
+    fn spare(&self) -> usize {
+        self.size * SPARE_PER_PLACE
+    }
+
+    /// An idle worker of the purpose, the one that ran last: the others may become surplus.
+    fn take(&self, purpose: &Purpose) -> Option<(Worker, OwnedSemaphorePermit)> {
+        loop {
+            let found = {
+                let workers = &mut self.idle().workers;
+                let index = workers.iter().rposition(|idle| idle.purpose == *purpose)?;
+                workers.remove(index)?
+            };
+            if found.worker.is_silent() {
+                return Some((found.worker, found.life));
+            }
+        }
+    }
+
+    /// A life for a new worker. If none is free, the worker that has been idle longest is ended.
+    fn free_life(&self) -> Option<OwnedSemaphorePermit> {
+        // Looked at together: a worker that is given back in between would be overlooked.
+        let mut idle = self.idle();
+        if let Ok(life) = Arc::clone(&self.lives).try_acquire_owned() {
+            return Some(life);
+        }
+        let oldest = idle.workers.pop_front()?;
+        drop(idle);
+        drop(oldest.worker);
+        Some(oldest.life)
+    }
+
+    /// Ends workers that have been surplus for too long. Says when to look again, if ever.
+    fn end_surplus(&self) -> Option<Instant> {
+        let mut ended = Vec::new();
+        let mut idle = self.idle();
+        let next = loop {
+            if idle.workers.len() <= self.spare() {
+                idle.sweeper = None;
+                break None;
+            }
+            let due = idle.workers.front()?.since + SURPLUS_TIME;
+            if due > Instant::now() {
+                break Some(due);
+            }
+            ended.extend(idle.workers.pop_front());
+        };
+        drop(idle);
+        drop(ended);
+        next
+    }
+}
+
+impl Drop for Side {
+    fn drop(&mut self) {
+        if let Some(sweeper) = &self.idle().sweeper {
+            sweeper.abort();
+        }
+    }
+}
+
+/// Ends surplus workers until there are none.
+async fn sweep(side: Weak<Side>) {
+    let mut next = Instant::now() + SURPLUS_TIME;
+    loop {
+        sleep_until(next).await;
+        match side.upgrade().and_then(|side| side.end_surplus()) {
+            Some(due) => next = due,
+            None => return,
+        }
+    }
+}
+
+async fn acquire(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, LeaseError> {
+    Arc::clone(semaphore)
+        .acquire_owned()
+        .await
+        .map_err(|_| LeaseError::Failed("the engine is shutting down".into()))
 }
 
 fn limits(purpose: &Purpose) -> WorkerLimits {
