@@ -9,6 +9,8 @@ use std::ops::Range;
 
 /// Bytes of a word that make its line a wrapped one. Base64 is wrapped at 64 or 76.
 const WRAPPED: usize = 56;
+/// Bytes of line ends and indentation that are removed in one place.
+const MAX_GAP: usize = 256;
 /// Backslashes of one escape: a text that was quoted four times has fifteen before a quote.
 const MAX_BACKSLASHES: usize = 16;
 /// The code of a backslash.
@@ -16,9 +18,21 @@ const BACKSLASH: u32 = 0x5C;
 /// How often a URL may have been escaped.
 const MAX_ROUNDS: usize = 4;
 
+/// Which line ends are removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum LineEnds {
+    /// Those after a word as long as the lines of base64 usually are.
+    #[default]
+    AfterLongLines,
+    /// Each one after a character of base64: lines may have any width. Ordinary lines are joined,
+    /// too, so only base64 can be searched for in what remains.
+    All,
+}
+
 /// Decodes a text that comes in pieces, and maps each byte back to the original.
 #[derive(Default)]
 pub(super) struct Decoder {
+    ends: LineEnds,
     /// The decoded text.
     text: Vec<u8>,
     /// Where the decoded text comes from. Bytes without escapes are one segment.
@@ -29,6 +43,8 @@ pub(super) struct Decoder {
     run: usize,
     /// Whether a line end was just removed, so that the indentation after it is removed, too.
     is_wrapped: bool,
+    /// Bytes that were just removed.
+    gap: usize,
 }
 
 /// Decoded bytes, and where they come from.
@@ -91,12 +107,24 @@ pub(super) fn decode(written: &[u8]) -> Vec<u8> {
 }
 
 impl Decoder {
+    pub(super) fn new(ends: LineEnds) -> Self {
+        Self {
+            ends,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn line_ends(&self) -> LineEnds {
+        self.ends
+    }
+
     /// Decodes on. `written` is the original since the last [`Self::forget`].
     pub(super) fn feed(&mut self, written: &[u8], eof: Eof) {
         while self.next < written.len() {
             let rest = &written[self.next..];
-            if self.is_wrapped && matches!(rest.first(), Some(b' ' | b'\t')) {
+            if self.is_wrapped && self.gap < MAX_GAP && matches!(rest.first(), Some(b' ' | b'\t')) {
                 self.next += 1;
+                self.gap += 1;
                 continue;
             }
             let length = match unit(rest, eof) {
@@ -116,13 +144,18 @@ impl Decoder {
     }
 
     fn add(&mut self, bytes: &[u8], escape: Option<Escape>) {
-        if let (true, [end @ (b'\n' | b'\r')]) = (self.run >= WRAPPED, bytes) {
+        let is_wrapped = match self.ends {
+            LineEnds::AfterLongLines => self.run >= WRAPPED,
+            LineEnds::All => self.run > 0,
+        };
+        if let (true, [end @ (b'\n' | b'\r')]) = (is_wrapped && self.gap < MAX_GAP, bytes) {
             if *end == b'\n' {
                 (self.run, self.is_wrapped) = (0, true);
             }
+            self.gap += 1;
             return;
         }
-        self.is_wrapped = false;
+        (self.is_wrapped, self.gap) = (false, 0);
         let goes_on = self.segments.last().is_some_and(|last| {
             last.escape.is_none()
                 && escape.is_none()

@@ -10,30 +10,36 @@ const MIN_LINE: usize = 16;
 /// Bytes that must be left of a value whose start was taken for part of an escape.
 const MIN_REST: usize = 8;
 
-/// Every encoding of a value, without repeats.
+/// Every encoding of a value.
 pub(super) fn encodings(value: &[u8]) -> Vec<Vec<u8>> {
-    let mut all = of_one(value);
-    let lines: Vec<&[u8]> = value
-        .split(|byte| *byte == b'\n')
-        .map(<[u8]>::trim_ascii)
-        .collect();
-    if lines.len() > 1 {
-        lines
-            .into_iter()
-            .filter(|line| line.len() >= MIN_LINE)
-            .for_each(|line| all.extend(of_one(line)));
+    parts(value).flat_map(of_one).collect()
+}
+
+/// A value in base64, wherever it starts.
+pub(super) fn in_base64(value: &[u8]) -> Vec<Vec<u8>> {
+    parts(value).flat_map(shifted).collect()
+}
+
+/// A value, and its long lines if it has several.
+fn parts(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_long = move |line: &&[u8]| line.len() >= MIN_LINE && line.len() < value.len();
+    let lines = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    std::iter::once(value).chain(lines.filter(is_long))
+}
+
+fn shifted(value: &[u8]) -> Vec<Vec<u8>> {
+    let mut forms = Vec::new();
+    for shift in 0..3 {
+        forms.push(with_shift(&STANDARD_NO_PAD, value, shift));
+        forms.push(with_shift(&URL_SAFE_NO_PAD, value, shift));
     }
-    all.sort();
-    all.dedup();
-    all
+    forms.retain(|form| form.len() >= super::MIN_VALUE);
+    forms
 }
 
 fn of_one(value: &[u8]) -> Vec<Vec<u8>> {
     let mut written = vec![value.to_vec()];
-    for shift in 0..3 {
-        written.push(in_base64(&STANDARD_NO_PAD, value, shift));
-        written.push(in_base64(&URL_SAFE_NO_PAD, value, shift));
-    }
+    written.extend(shifted(value));
     let mut forms: Vec<Vec<u8>> = written.iter().map(|form| decode(form)).collect();
     // HTML forms write a space as a plus.
     forms.push(
@@ -74,7 +80,7 @@ fn rests(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The characters of base64 that depend on this value alone, with `shift` bytes before it.
-fn in_base64(engine: &impl base64::Engine, value: &[u8], shift: usize) -> Vec<u8> {
+fn with_shift(engine: &impl base64::Engine, value: &[u8], shift: usize) -> Vec<u8> {
     let mut bytes = vec![0; shift];
     bytes.extend_from_slice(value);
     let text = engine.encode(&bytes);

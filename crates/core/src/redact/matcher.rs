@@ -1,8 +1,12 @@
-//! Finds encoded values and the starts of tokens in one pass.
+//! Finds encoded values and the starts of tokens.
+//!
+//! The two are searched for apart: few needles are found many times faster than many.
 
-use super::decode::{self, Decoder};
-use super::encoding::encodings;
-use super::token::{Eof, SHAPES, TokenShape};
+use super::decode::{self, Decoder, LineEnds};
+use super::encoding::{encodings, in_base64};
+use super::needles::Needles;
+use super::shape::SHAPES;
+use super::token::{Eof, TokenShape};
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use std::ops::{Deref, Range};
 use std::sync::{Arc, LazyLock};
@@ -10,27 +14,50 @@ use std::sync::{Arc, LazyLock};
 /// Bytes of a text that are decoded at a time.
 pub(super) const PIECE: usize = 64 << 10;
 
-/// One automaton for everything that is searched for.
+/// Everything that is searched for.
 pub(super) struct SecretMatcher {
-    /// `None` if it could not be built.
-    machine: Option<AhoCorasick>,
-    /// By the pattern numbers of the automaton: the shape of a token, `None` for a value.
-    shapes: Vec<Option<&'static TokenShape>>,
-    /// All patterns in order, to find texts that may be the start of one.
-    sorted: Vec<Vec<u8>>,
-    longest: usize,
+    values: Needles,
+    /// The values in base64, which may be wrapped into lines of any width.
+    wrapped: Needles,
     /// Bytes of the shortest text that can contain a whole secret.
     least: usize,
     /// Finds values that end in backslashes without those, since the decoder may join a backslash
     /// with what follows. `None` if there are no such values.
     cut: Option<AhoCorasick>,
-    /// The first bytes of the patterns.
-    starts: [bool; 256],
-    /// Whether there are values among the patterns.
+    /// Whether there are values.
     pub(super) has_values: bool,
 }
 
-/// A match of the automaton.
+/// How tokens begin.
+struct Heads {
+    needles: Needles,
+    /// The shape of each.
+    shapes: Vec<&'static TokenShape>,
+    least: usize,
+}
+
+static HEADS: LazyLock<Heads> = LazyLock::new(|| {
+    let heads = || {
+        let of_shape = |shape: &'static TokenShape| {
+            let heads = shape.heads.iter();
+            heads.map(move |head| (head.as_bytes(), shape))
+        };
+        SHAPES.iter().flat_map(of_shape)
+    };
+    let needles = Needles::new(heads().map(|(head, _)| head.to_vec()).collect());
+    let shape =
+        |needle: &Vec<u8>| heads().find_map(|(head, shape)| (head == *needle).then_some(shape));
+    Heads {
+        shapes: needles.all().iter().filter_map(shape).collect(),
+        needles,
+        least: heads()
+            .map(|(head, shape)| head.len() + shape.tail.least())
+            .min()
+            .unwrap_or(0),
+    }
+});
+
+/// A match.
 #[derive(Clone)]
 pub(super) struct Hit {
     pub(super) start: usize,
@@ -39,51 +66,81 @@ pub(super) struct Hit {
     pub(super) shape: Option<&'static TokenShape>,
 }
 
+/// The matches in a text from left to right. What was found ahead is kept, so that the text is
+/// searched once, however many matches of one kind come before the next of the other.
+pub(super) struct Search<'a> {
+    matcher: &'a SecretMatcher,
+    text: &'a [u8],
+    head: Ahead,
+    value: Ahead,
+}
+
+/// The next match of one kind.
+enum Ahead {
+    Unknown,
+    None,
+    At(Hit),
+}
+
+impl Ahead {
+    /// The next match from `at`, which never goes back.
+    fn from(&mut self, at: usize, find: impl FnOnce() -> Option<Hit>) -> Option<&Hit> {
+        let is_behind = match self {
+            Self::Unknown => true,
+            Self::None => false,
+            Self::At(hit) => hit.start < at,
+        };
+        if is_behind {
+            *self = find().map_or(Self::None, Self::At);
+        }
+        match self {
+            Self::At(hit) => Some(hit),
+            Self::Unknown | Self::None => None,
+        }
+    }
+}
+
+impl Search<'_> {
+    /// The first match from `at`, which must not be less than in the search before. Of two that
+    /// begin there, the longer one; of two equal ones, the value.
+    pub(super) fn find(&mut self, at: usize) -> Option<Hit> {
+        let (matcher, text) = (self.matcher, self.text);
+        let head = self.head.from(at, || {
+            let (found, needle) = HEADS.needles.find(text, at)?;
+            Some(Hit {
+                start: found.start,
+                end: found.end,
+                shape: HEADS.shapes.get(needle).copied(),
+            })
+        });
+        let value = self.value.from(at, || {
+            let (found, _) = matcher.values.find(text, at)?;
+            Some(Hit {
+                start: found.start,
+                end: found.end,
+                shape: None,
+            })
+        });
+        let first = |hit: &&Hit| (hit.start, std::cmp::Reverse(hit.end), hit.shape.is_some());
+        head.into_iter().chain(value).min_by_key(first).cloned()
+    }
+}
+
 impl SecretMatcher {
     pub(super) fn new(values: &[&[u8]]) -> Self {
-        let heads = SHAPES.iter().flat_map(|shape| {
-            shape
-                .heads
-                .iter()
-                .map(move |head| (head.as_bytes().to_vec(), Some(shape)))
-        });
-        let mut needles: Vec<(Vec<u8>, Option<&'static TokenShape>)> = values
-            .iter()
-            .flat_map(|value| encodings(value))
-            .map(|form| (form, None))
-            .chain(heads)
-            .collect();
-        // A needle that is both a value and the head of a token counts as a value.
-        needles.sort_by(|(a, of_a), (b, of_b)| a.cmp(b).then(of_a.is_some().cmp(&of_b.is_some())));
-        needles.dedup_by(|(a, _), (b, _)| a == b);
-        let mut starts = [false; 256];
-        needles
-            .iter()
-            .filter_map(|(needle, _)| needle.first())
-            .for_each(|first| starts[usize::from(*first)] = true);
-        let machine = AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(needles.iter().map(|(needle, _)| needle));
-        let (sorted, shapes): (Vec<_>, Vec<_>) = needles.into_iter().unzip();
-        let longest = sorted.iter().map(Vec::len).max().unwrap_or(0);
-        let least = |(needle, shape): (&Vec<u8>, &Option<&TokenShape>)| match shape {
-            Some(shape) => needle.len() + shape.tail.least(),
-            // What becomes of a final backslash depends on the decoder.
-            None => needle
-                .iter()
-                .rposition(|byte| *byte != b'\\')
-                .map_or(0, |last| last + 1),
+        let needles = Needles::new(values.iter().flat_map(|value| encodings(value)).collect());
+        // What becomes of a final backslash depends on the decoder.
+        let least = |needle: &Vec<u8>| {
+            let last = needle.iter().rposition(|byte| *byte != b'\\');
+            last.map_or(0, |last| last + 1)
         };
-        let least = sorted.iter().zip(&shapes).map(least).min().unwrap_or(0);
+        let least = needles.all().iter().map(least).min();
         Self {
-            machine: machine.ok(),
-            shapes,
-            longest,
-            least,
-            cut: cut(&sorted),
-            starts,
+            least: least.map_or(HEADS.least, |least| least.min(HEADS.least)),
+            cut: cut(needles.all()),
+            wrapped: Needles::new(values.iter().flat_map(|value| in_base64(value)).collect()),
             has_values: !values.is_empty(),
-            sorted,
+            values: needles,
         }
     }
 
@@ -92,17 +149,19 @@ impl SecretMatcher {
         if text.len() < self.least {
             return true;
         }
-        if self.find(text, 0).is_some() {
+        if HEADS.needles.find(text, 0).is_some() || self.values.find(text, 0).is_some() {
             return false;
         }
         !self.has_values
             || !text.iter().any(|byte| decode::may_differ(*byte))
-            || self.is_clean_decoded(text)
+            || [LineEnds::AfterLongLines, LineEnds::All]
+                .into_iter()
+                .all(|ends| self.is_clean_decoded(text, ends))
     }
 
     /// Decodes in pieces, since the segments of the decoder take more memory than the text.
-    fn is_clean_decoded(&self, text: &[u8]) -> bool {
-        let (mut decoder, mut start, mut end) = (Decoder::default(), 0, 0);
+    fn is_clean_decoded(&self, text: &[u8], ends: LineEnds) -> bool {
+        let (mut decoder, mut start, mut end) = (Decoder::new(ends), 0, 0);
         while end < text.len() {
             end = text.len().min(end + PIECE);
             decoder.feed(
@@ -116,7 +175,7 @@ impl SecretMatcher {
             if self.find_decoded(&decoder).next().is_some() {
                 return false;
             }
-            let gone = decoder.place(self.partial_start(decoder.text())).start;
+            let gone = self.partial_decoded(&decoder);
             decoder.forget(gone);
             start += gone;
         }
@@ -130,15 +189,12 @@ impl SecretMatcher {
         decoder: &'a Decoder,
     ) -> impl Iterator<Item = Range<usize>> + 'a {
         let text = decoder.differs().unwrap_or_default();
-        let find = move |at: usize| {
-            self.find(text, at)
-                .map(|hit| (hit.start..hit.end, hit.shape.is_none()))
-        };
+        let needles = self.needles(decoder);
+        let find = move |at: usize| needles.find(text, at).map(|(found, _)| (found, true));
+        let cut = self.cut.as_ref();
+        let cut = cut.filter(|_| decoder.line_ends() == LineEnds::AfterLongLines);
         let find_cut = move |at: usize| {
-            let found = self
-                .cut
-                .as_ref()?
-                .find(Input::new(text).range(at.min(text.len())..))?;
+            let found = cut?.find(Input::new(text).range(at.min(text.len())..))?;
             Some((found.range(), decoder.has_backslash(found.end())))
         };
         hits(find)
@@ -146,39 +202,34 @@ impl SecretMatcher {
             .map(|found| decoder.written(found))
     }
 
-    /// The first match from `at`.
-    pub(super) fn find(&self, text: &[u8], at: usize) -> Option<Hit> {
-        let found = self
-            .machine
-            .as_ref()?
-            .find(Input::new(text).range(at.min(text.len())..))?;
-        Some(Hit {
-            start: found.start(),
-            end: found.end(),
-            shape: self
-                .shapes
-                .get(found.pattern().as_usize())
-                .copied()
-                .flatten(),
-        })
+    /// Where in the original the tail begins that, decoded, may be the start of a value.
+    pub(super) fn partial_decoded(&self, decoder: &Decoder) -> usize {
+        let read = self.needles(decoder).partial_start(decoder.text());
+        decoder.place(read).start
+    }
+
+    /// What is searched for in a decoded text. Without its line ends, only base64 is still itself.
+    fn needles(&self, decoder: &Decoder) -> &Needles {
+        match decoder.line_ends() {
+            LineEnds::AfterLongLines => &self.values,
+            LineEnds::All => &self.wrapped,
+        }
+    }
+
+    /// Searches a text.
+    pub(super) fn search<'a>(&'a self, text: &'a [u8]) -> Search<'a> {
+        Search {
+            matcher: self,
+            text,
+            head: Ahead::Unknown,
+            value: Ahead::Unknown,
+        }
     }
 
     /// Where the tail of a text begins that may be the start of a match.
     pub(super) fn partial_start(&self, text: &[u8]) -> usize {
-        let from = text.len().saturating_sub(self.longest.saturating_sub(1));
-        let may_begin = |at: &usize| {
-            let rest = &text[*at..];
-            let next = self
-                .sorted
-                .partition_point(|needle| needle.as_slice() <= rest);
-            self.sorted
-                .get(next)
-                .is_some_and(|needle| needle.starts_with(rest))
-        };
-        (from..text.len())
-            .filter(|at| self.starts[usize::from(text[*at])])
-            .find(may_begin)
-            .unwrap_or(text.len())
+        let head = HEADS.needles.partial_start(text);
+        head.min(self.values.partial_start(text))
     }
 }
 

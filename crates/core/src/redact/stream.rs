@@ -1,7 +1,7 @@
 //! Redacts text that comes in pieces, including secrets that are split over several.
 
 use super::MARK;
-use super::decode::Decoder;
+use super::decode::{Decoder, LineEnds};
 use super::matcher::{Hit, MatcherRef, PIECE};
 use super::patterns::{RedactionPatterns, whole_until};
 use super::token::{CONTEXT, Eof, OpenToken, TokenEnd, Verdict};
@@ -32,6 +32,8 @@ pub struct Stream {
     look: usize,
     /// Decodes the buffer.
     decoder: Decoder,
+    /// Decodes it without any line ends, for base64 that is wrapped into short lines.
+    joined: Decoder,
     /// The token whose end has not come.
     within: Option<OpenToken>,
     /// Text without values and tokens that waits for the patterns.
@@ -54,6 +56,7 @@ impl Stream {
             next: 0,
             look: 0,
             decoder: Decoder::default(),
+            joined: Decoder::new(LineEnds::All),
             within: None,
             lines: Vec::new(),
             wake: 0,
@@ -171,6 +174,7 @@ impl Stream {
         let text = std::mem::take(&mut self.buffer);
         if self.matcher.has_values {
             self.decoder.feed(&text, eof);
+            self.joined.feed(&text, eof);
         }
         if let Some(rest) = self.within {
             self.next = self.swallow(rest, &text, self.next, eof);
@@ -191,6 +195,7 @@ impl Stream {
         self.buffer = text;
         self.buffer.drain(..gone);
         self.decoder.forget(gone);
+        self.joined.forget(gone);
         self.next -= gone;
         self.look -= gone;
     }
@@ -198,14 +203,18 @@ impl Stream {
     /// Redacts what begins before `hold`, and returns where to search next.
     fn take_until(&mut self, mut hold: usize, text: &[u8], eof: Eof, out: &mut Vec<u8>) -> usize {
         let matcher = self.matcher.clone();
-        let mut read: Vec<Range<usize>> = matcher.find_decoded(&self.decoder).collect();
+        let mut read: Vec<Range<usize>> = matcher
+            .find_decoded(&self.decoder)
+            .chain(matcher.find_decoded(&self.joined))
+            .collect();
         read.sort_by_key(|found| found.start);
         let mut read = read.into_iter().peekable();
         let (mut done, mut at) = (self.next, self.look);
-        let mut written = matcher.find(text, at);
+        let mut search = matcher.search(text);
+        let mut written = search.find(at);
         while self.within.is_none() {
             if written.as_ref().is_some_and(|hit| hit.start < at) {
-                written = matcher.find(text, at);
+                written = search.find(at);
             }
             let first = written.as_ref().map_or(hold, |hit| hit.start);
             let hit = match read.next_if(|found| found.start < first) {
@@ -280,9 +289,8 @@ impl Stream {
         // The decoded text before an unfinished escape may be the start of a value even if the
         // original is not.
         let read = if self.matcher.has_values {
-            self.decoder
-                .place(self.matcher.partial_start(self.decoder.text()))
-                .start
+            let joined = self.matcher.partial_decoded(&self.joined);
+            joined.min(self.matcher.partial_decoded(&self.decoder))
         } else {
             written
         };

@@ -1,6 +1,7 @@
-//! Tokens with a known shape. The checks report them in artifacts, and results lose them.
+//! Tells tokens from other words by their shape. The checks report them in artifacts, and results lose them.
 
 use super::key::{DASHES, KeyLines};
+use super::shape::CAPITALS;
 use std::ops::Range;
 
 /// The shape of the tokens of one vendor.
@@ -35,83 +36,7 @@ impl Tail {
     }
 }
 
-type Class = fn(u8) -> bool;
-
-const WORD: Class = |byte| byte.is_ascii_alphanumeric();
-const WIDE: Class = |byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-const DOTTED: Class = |byte| WIDE(byte) || byte == b'.';
-const DASHED: Class = |byte| byte.is_ascii_alphanumeric() || byte == b'-';
-const UNDERSCORED: Class = |byte| byte.is_ascii_alphanumeric() || byte == b'_';
-const CAPITALS: Class = |byte| byte.is_ascii_digit() || byte.is_ascii_uppercase();
-
-pub(super) const SHAPES: &[TokenShape] = &[
-    TokenShape {
-        heads: &["AKIA", "ASIA"],
-        tail: Tail::Exactly(CAPITALS, 16),
-        what: "an access key of AWS",
-    },
-    TokenShape {
-        heads: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
-        tail: Tail::Run(WORD, 36),
-        what: "a token of GitHub",
-    },
-    TokenShape {
-        heads: &["github_pat_"],
-        tail: Tail::Run(UNDERSCORED, 60),
-        what: "a token of GitHub",
-    },
-    TokenShape {
-        heads: &["glpat-"],
-        tail: Tail::Run(WIDE, 20),
-        what: "a token of GitLab",
-    },
-    TokenShape {
-        heads: &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"],
-        tail: Tail::Run(DASHED, 20),
-        what: "a token of Slack",
-    },
-    TokenShape {
-        heads: &["sk-ant-"],
-        tail: Tail::Run(WIDE, 30),
-        what: "a key of Anthropic",
-    },
-    // Class names in style sheets may begin like this, too.
-    TokenShape {
-        heads: &["sk-"],
-        tail: Tail::Random(WIDE, 40),
-        what: "a key of OpenAI",
-    },
-    TokenShape {
-        heads: &["AIza"],
-        tail: Tail::Exactly(WIDE, 35),
-        what: "a key of Google",
-    },
-    TokenShape {
-        heads: &["rk_live_", "sk_live_"],
-        tail: Tail::Run(WORD, 20),
-        what: "a key of Stripe",
-    },
-    TokenShape {
-        heads: &["npm_"],
-        tail: Tail::Exactly(WORD, 36),
-        what: "a token of npm",
-    },
-    TokenShape {
-        heads: &["hf_"],
-        tail: Tail::Run(WORD, 30),
-        what: "a token of Hugging Face",
-    },
-    TokenShape {
-        heads: &["SG."],
-        tail: Tail::Run(DOTTED, 60),
-        what: "a key of SendGrid",
-    },
-    TokenShape {
-        heads: &["-----BEGIN "],
-        tail: Tail::Key,
-        what: "a private key",
-    },
-];
+pub(super) type Class = fn(u8) -> bool;
 
 /// A head of at most this many bytes is part of other words, and counts only at the start of a
 /// word.
@@ -295,9 +220,10 @@ enum Extent {
 }
 
 fn spans(text: &str) -> Vec<(Range<usize>, &'static str, Extent)> {
-    let (bytes, matcher) = (text.as_bytes(), super::matcher::shapes_only());
+    let bytes = text.as_bytes();
+    let mut search = super::matcher::shapes_only().search(bytes);
     let (mut found, mut at) = (Vec::new(), 0);
-    while let Some(hit) = matcher.find(bytes, at) {
+    while let Some(hit) = search.find(at) {
         at = hit.end;
         let Some(shape) = hit.shape else { continue };
         let mut extent = Extent::Whole;
@@ -375,6 +301,7 @@ mod tests {
     #[test]
     fn every_shape_finds_its_own_and_nothing_that_only_shows_it() {
         let body = "16C7e42F292c6912E7710c838347Ae178B4aQ9";
+        let hex = "16c7e42f292c6912e7710c838347ae178b4a90d5f16c7e42f292c6912e7710c8";
         for (text, count) in [
             (format!("ghp_{}", &body[..36]), 1),
             (format!("x = \"AKIA{}\"", "IOSFODNN7QWERTYU"), 1),
@@ -420,6 +347,57 @@ mod tests {
             ("AKIAIOSFODNN7EXAMPLE".to_owned(), 0),
             ("ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx".to_owned(), 0),
             ("a word like ghp_short or sk-something".to_owned(), 0),
+            (format!("gldt-{}", &body[..20]), 1),
+            (format!("glrt-t3_{}.01.{}", &body[..27], &body[..9]), 1),
+            (format!("glptt-{}", &hex[..40]), 1),
+            (format!("glcbt-64_{}", &body[..20]), 1),
+            (format!("xapp-1-A0123456789-1234567890123-{hex}"), 1),
+            ("xapp-the-name-of-a-package-with-many-dashes".to_owned(), 0),
+            (format!("xoxe.xoxp-1-{body}"), 1),
+            (
+                format!(
+                    "https://hooks.slack.com/services/T0123ABCD/B0123ABCD/{}",
+                    &body[..24]
+                ),
+                1,
+            ),
+            (
+                format!(
+                    "https://hooks.slack.com/services/T00000000/B00000000/{}",
+                    "X".repeat(24)
+                ),
+                0,
+            ),
+            (
+                "https://hooks.slack.com/services/ and https://api.slack.com/messaging/webhooks"
+                    .to_owned(),
+                0,
+            ),
+            (format!("ya29.a0Af_{body}"), 1),
+            ("ya29.com/x".to_owned(), 0),
+            (format!("GOCSPX-{}", &body[..28]), 1),
+            (format!("sk_test_{}", &body[..24]), 1),
+            (format!("rk_test_{}", &body[..24]), 1),
+            ("sk_test_of_the_reader_and_more_words".to_owned(), 0),
+            (format!("whsec_{}+/{}==", &body[..20], &body[..20]), 1),
+            (format!("pypi-AgEIcHlwaS5vcmc{body}{body}"), 1),
+            ("pypi-AgE and pypi-warehouse".to_owned(), 0),
+            (format!("dop_v1_{hex}"), 1),
+            (format!("dapi{}-2", &hex[..32]), 1),
+            (format!("dapi{}", &hex[..33]), 0),
+            (format!("hvs.{}", &body[..24]), 1),
+            (format!("lin_api_{body}{body}"), 1),
+            (format!("dp.st.dev.{body}{}", &body[..5]), 1),
+            (
+                format!("AccountKey={body}{body}{}==;EndpointSuffix=x", &body[..10]),
+                1,
+            ),
+            ("AccountKey=<your key>".to_owned(), 0),
+            (format!("dckr_pat_{}", &body[..27]), 1),
+            (format!("shpat_{}", &hex[..32]), 1),
+            (format!("tskey-auth-{}-{}", &body[..16], &body[..20]), 1),
+            ("8f14e45f-ceea-467f-a8c9-1b2c3d4e5f60".to_owned(), 0),
+            (hex.to_owned(), 0),
         ] {
             assert_eq!(tokens(&text).len(), count, "{text}");
         }
