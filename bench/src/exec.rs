@@ -290,6 +290,7 @@ fn plan(workspace: &Path) -> Plan {
         readable: Vec::new(),
         writable: Vec::new(),
         home: None,
+        git: tool_harness_sandbox::git::PersonalConfig::default(),
     };
     let environment = [
         ("PATH", "/usr/local/bin:/usr/bin:/bin"),

@@ -171,10 +171,7 @@ fn ended(
         End::Flooded => (Exit::As(KILLED), "it wrote too much output"),
         End::OutOfMemory => (Exit::As(KILLED), "it used too much memory"),
         End::OutOfTime => (Exit::As(KILLED), "it used too much processor time"),
-        End::Protected => (
-            Exit::Refused,
-            "a protected file was created or replaced while it ran",
-        ),
+        End::Protected => (Exit::Refused, "it led Git to settings that nobody judged"),
     };
     let harness = paint(style::BAD, "harness");
     output.say(&format!("{harness}: the command was killed: {why}"))?;

@@ -157,7 +157,7 @@ fn end(end: process::End, plan: &Plan) -> End {
             limits.cpu.as_millis()
         )),
         process::End::Protected => {
-            End::Exceeded("a file that governs calls was made or replaced while it ran".to_owned())
+            End::Exceeded("it led Git to settings that nobody judged".to_owned())
         }
     }
 }

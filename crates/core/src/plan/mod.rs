@@ -19,6 +19,7 @@ use crate::artifact::tool::Limits as Declared;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tool_harness_sandbox::file::is_protected;
+use tool_harness_sandbox::git::PersonalConfig;
 use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs};
 
 /// Memory for the processes of one call, unless the layers or the tool set a limit.
@@ -172,6 +173,11 @@ fn files(
     // The workspace itself comes first, or else a place that is written.
     let mut read: Vec<PathBuf> = read;
     let (project, home) = (site.workspace.to_owned(), site.surroundings.home.clone());
+    let settings = site
+        .surroundings
+        .variable("XDG_CONFIG_HOME")
+        .map(PathBuf::from);
+    let git = PersonalConfig::of_home(home.as_deref(), settings.as_deref());
     read.sort_by_key(|place| {
         (
             place != site.workspace,
@@ -190,6 +196,7 @@ fn files(
             readable,
             writable,
             home,
+            git,
         };
     };
     for place in places {
@@ -212,6 +219,7 @@ fn files(
         readable,
         writable,
         home,
+        git,
     }
 }
 

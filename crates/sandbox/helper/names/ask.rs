@@ -30,13 +30,20 @@ impl Supervisor {
     fn check_repository(&mut self, place: &Place, deed: Deed) -> Result<(), Failure> {
         // In Git's own folders, the names alone decide.
         let is_gits = self.base.is_none() || rules::is_in_git(self.real.bytes());
-        if is_gits || matches!(deed, Deed::Remove | Deed::Leave) {
+        if is_gits {
             return Ok(());
         }
         let name = self.name_bytes(place);
         let is_hook = self.real.bytes().ends_with(b"/hooks") && !name.ends_with(b".sample");
-        if is_hook && is_repository(place.folder, b"", Above::Yes) {
+        let moves_hooks =
+            is_same(name, "hooks") && !matches!(deed, Deed::Folder | Deed::Remove);
+        if is_hook && is_repository(place.folder, b"", Above::Yes)
+            || moves_hooks && is_repository(place.folder, b"", Above::No)
+        {
             return Err(self.refuse(place));
+        }
+        if matches!(deed, Deed::Remove | Deed::Leave) {
+            return Ok(());
         }
         if !rules::is_of_repository(name) || !is_repository(place.folder, name, Above::No) {
             return Ok(());

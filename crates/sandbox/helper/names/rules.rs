@@ -180,15 +180,17 @@ fn inside_git<'a, I: Iterator<Item = &'a [u8]>>(
     if PLAIN.iter().any(|plain| is_same(first, plain)) && last > 0 {
         return Verdict::Allowed;
     }
-    if deed == Deed::Remove {
-        return Verdict::Allowed;
-    }
     if let Some(at) = parts().position(|part| is_same(part, "hooks")) {
+        // Only a person makes hooks, so only a person removes them. Git's samples come and go.
+        let is_sample = at + 1 == last && name.ends_with(b".sample");
         return match deed {
-            Deed::Folder if at == last => Verdict::Allowed,
-            Deed::Write if at + 1 == last && name.ends_with(b".sample") => Verdict::Allowed,
+            Deed::Folder | Deed::Remove if at == last => Verdict::Allowed,
+            Deed::Write | Deed::Remove if is_sample => Verdict::Allowed,
             _ => Verdict::Refused,
         };
+    }
+    if deed == Deed::Remove {
+        return Verdict::Allowed;
     }
     if is_same(name, "config") || is_same(name, "config.worktree") {
         return match deed {

@@ -1,6 +1,5 @@
 //! The answer to what Git would obey.
 
-use super::index::ObjectFormat;
 use super::stamp::Stamp;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -106,8 +105,6 @@ pub struct GitRepository {
     pub common_folder: PathBuf,
     /// Its working trees. A bare repository has none.
     pub tops: Vec<PathBuf>,
-    /// How its index names objects.
-    pub format: ObjectFormat,
 }
 
 /// Something that could not be seen.

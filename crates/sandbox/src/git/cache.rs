@@ -1,8 +1,6 @@
 //! Answers that are kept as long as a new look would give the same.
 
 use super::answer::GitAnswer;
-use super::index::{Gitlinks, ObjectFormat, gitlinks};
-use super::stamp::Stamp;
 use super::{PersonalConfig, look, look_at};
 use crate::lock::lock;
 use std::collections::HashMap;
@@ -17,7 +15,6 @@ const MOST_KEPT: usize = 256;
 #[derive(Debug, Default)]
 pub struct AnswerCache {
     answers: Mutex<HashMap<LookKey, Arc<GitAnswer>>>,
-    links: Mutex<HashMap<PathBuf, (Stamp, Arc<Gitlinks>)>>,
 }
 
 /// What was asked.
@@ -46,27 +43,6 @@ impl AnswerCache {
     /// What Git would obey in a repository; see [`look_at`].
     pub fn look_at(&self, git: &Path, person: &PersonalConfig) -> Arc<GitAnswer> {
         self.answer(git, LookStart::Repository, person)
-    }
-
-    /// The submodules in an index; see [`gitlinks`].
-    pub fn gitlinks(&self, index: &Path, format: ObjectFormat) -> Arc<Gitlinks> {
-        let stamp = Stamp::of(index).filter(|stamp| stamp.was_settled);
-        if let Some(known) = stamp.and_then(|stamp| self.known_gitlinks(index, &stamp)) {
-            return known;
-        }
-        let found = Arc::new(gitlinks(index, format));
-        if let Some(stamp) = stamp {
-            let kept = (stamp, Arc::clone(&found));
-            keep(&self.links, index.to_path_buf(), kept);
-        }
-        found
-    }
-
-    /// The same, if it is known already.
-    pub(crate) fn known_gitlinks(&self, index: &Path, stamp: &Stamp) -> Option<Arc<Gitlinks>> {
-        let links = lock(&self.links);
-        let (then, known) = links.get(index)?;
-        (then == stamp).then(|| Arc::clone(known))
     }
 
     fn answer(&self, path: &Path, start: LookStart, person: &PersonalConfig) -> Arc<GitAnswer> {

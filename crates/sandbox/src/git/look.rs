@@ -5,7 +5,6 @@ use super::answer::{
     GitAnswer, GitGap, GitPlace, GitRepository, PlaceKind, PlaceReason, Read, ReadPart,
 };
 use super::config::{Config, MOST_CONFIG_BYTES, Setting};
-use super::index::ObjectFormat;
 use super::resolve::LinkReader;
 use super::setting_kind::SettingKind;
 use super::stamp::{Stamp, open_regular};
@@ -194,15 +193,9 @@ impl<'a> Look<'a> {
         let own = git_folder.join("config.worktree");
         self.read_config(&own, PlaceReason::Name, &mut settings);
         let mut tops: Vec<PathBuf> = top.into_iter().collect();
-        let mut format = ObjectFormat::Sha1;
         for FoundSetting { setting, .. } in &settings {
             if SettingKind::of(setting) == SettingKind::WorkingTree && !setting.text().is_empty() {
                 tops.push(git_folder.join(as_path(setting.text())));
-            }
-            if setting.name == b"extensions.objectformat"
-                && setting.text().eq_ignore_ascii_case(b"sha256")
-            {
-                format = ObjectFormat::Sha256;
             }
         }
         tops.iter_mut()
@@ -225,7 +218,6 @@ impl<'a> Look<'a> {
             git_folder: real(self, git_folder),
             common_folder: real(self, common),
             tops,
-            format,
         };
         self.answer.repositories.push(repository);
     }

@@ -12,13 +12,11 @@
 //!   whether a new look would answer the same, and [`AnswerCache`] keeps answers by that.
 //! - [`objections`] compares two configurations and names what could make Git run a program or obey
 //!   other settings.
-//! - [`gitlinks`] reads the submodules out of an index.
 //! - [`Config`] reads a configuration as Git does.
 
 mod answer;
 mod cache;
 mod config;
-mod index;
 mod judge;
 mod look;
 mod place;
@@ -30,11 +28,8 @@ mod words;
 pub use answer::{GitAnswer, GitGap, GitPlace, GitRepository, PlaceKind, PlaceReason};
 pub use cache::AnswerCache;
 pub use config::{Config, MOST_CONFIG_BYTES, Setting};
-pub use index::{Gitlinks, ObjectFormat, gitlinks};
 pub use judge::{Objection, SettingChange, objections};
 pub use look::{look, look_at};
-pub(crate) use resolve::LinkReader;
-pub(crate) use stamp::Stamp;
 
 use std::path::{Path, PathBuf};
 

@@ -18,7 +18,7 @@ pub(crate) struct Stamp {
     changed: Duration,
     /// Whether a later change would show. The kernel's clock is coarse: a file that changed a moment
     /// ago can change again without a new time.
-    pub(super) was_settled: bool,
+    pub(crate) was_settled: bool,
     is_folder: bool,
     is_executable: bool,
 }
@@ -65,15 +65,6 @@ impl Stamp {
             is_folder: kind == FileType::Directory,
             is_executable: kind == FileType::RegularFile && facts.st_mode & 0o111 != 0,
         }
-    }
-
-    /// Whether it changed since this time, by the clock of the kernel.
-    pub(crate) fn changed_since(&self, time: Duration) -> bool {
-        self.changed >= time
-    }
-
-    pub(crate) fn bytes(&self) -> u64 {
-        self.size.unsigned_abs()
     }
 
     pub(super) fn is_same_file(&self, other: &Self) -> bool {

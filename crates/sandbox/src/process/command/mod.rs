@@ -135,7 +135,7 @@ pub enum End {
     OutOfMemory,
     /// It used too much processor time.
     OutOfTime,
-    /// A protected file was created or replaced while it ran.
+    /// It led Git to settings that nobody judged.
     Protected,
 }
 

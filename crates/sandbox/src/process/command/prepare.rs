@@ -59,7 +59,7 @@ impl<'a> ContainerSpec<'a> {
         let protection = if shared.is_off {
             Protection::default()
         } else {
-            Protection::of(plan, shared.names)
+            Protection::of(plan, shared.names, &shared.answers)
         };
         let mut view = View::new(
             plan,

@@ -15,6 +15,7 @@ use super::warm::pool::{self, Container, ContainerPool};
 use super::warm::stamp::FolderCache;
 use super::watch::{AsyncPipes, CommandWatch, Remains};
 use super::{Command, CommandOutcome, End, SandboxError, Stdin};
+use crate::git::AnswerCache;
 use crate::home::Homes;
 use crate::plan::{Network, Plan, Programs};
 use crate::process::child::null;
@@ -43,6 +44,7 @@ pub(super) struct SandboxState {
     pub(super) landlock: i32,
     pub(super) cgroups: Cgroups,
     pub(super) names: NameSupervision,
+    pub(super) answers: AnswerCache,
     pub(super) homes: Homes,
     pub(super) owners: OnceLock<Result<OwnedFd, String>>,
     pub(super) relay: Option<Arc<dyn StartRelay>>,
@@ -123,6 +125,7 @@ impl Sandbox {
             landlock: findings.landlock,
             cgroups: findings.cgroups,
             names: findings.names,
+            answers: AnswerCache::default(),
             homes: Homes::of_this_machine(),
             owners: OnceLock::new(),
             relay,
@@ -221,7 +224,7 @@ impl Sandbox {
         let (streams, ends) = streams(&command.stdin)?;
         helper.start_command(&block, &streams)?;
         drop(streams);
-        let enforced = enforced(shared, plan, &identity, &group, weaker);
+        let mut enforced = enforced(shared, plan, &identity, &group, weaker);
         let ended = helper
             .process
             .pidfd
@@ -254,7 +257,14 @@ impl Sandbox {
         let watched = watch
             .run(command.stdin, command.output, command.signals, cancel)
             .await;
-        let names = kept.judge.finish(&plan.files.project);
+        let names = kept
+            .judge
+            .finish(&plan.files.project, &spec.protection.reasons);
+        if !spec.protection.is_complete {
+            enforced.weaker.push(
+                "the workspace is too large to find every repository in it; files that their settings name are not protected".into(),
+            );
+        }
         let mut watched = watched?;
         if names.is_broken {
             watched.end = End::Protected;

@@ -1,7 +1,6 @@
 //! What Git would obey, compared with Git itself.
 
 mod config;
-mod index;
 mod judge;
 mod look;
 mod world;

@@ -4,6 +4,7 @@ use super::NameJudge;
 use crate::process::child::wait_readable;
 use crate::process::command::leftovers::scratch::Scratch;
 use crate::process::command::limits::cgroup::Group;
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
@@ -41,7 +42,7 @@ impl Drop for CommandGuard {
         };
         let finish = move || {
             let _ = wait_readable(&ended, LONG);
-            judge.finish(Path::new("/"));
+            judge.finish(Path::new("/"), &BTreeMap::new());
             drop(resources);
         };
         let _ = std::thread::Builder::new()

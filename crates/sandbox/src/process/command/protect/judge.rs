@@ -199,7 +199,11 @@ impl NameJudge {
 
     /// Removes what the command left that would lead Git astray, and returns what was refused or
     /// removed.
-    pub(in super::super) fn finish(&mut self, project: &Path) -> NameReport {
+    pub(in super::super) fn finish(
+        &mut self,
+        project: &Path,
+        reasons: &BTreeMap<PathBuf, String>,
+    ) -> NameReport {
         let shown = |path: &Path| {
             let below = path.strip_prefix(project).unwrap_or(path);
             below.display().to_string()
@@ -213,7 +217,10 @@ impl NameJudge {
         for path in std::mem::take(&mut self.refused) {
             let why = match self.reasons.remove(&path) {
                 Some(reason) => format!("{reason}, and only a person changes what runs programs"),
-                None => why(&path).to_owned(),
+                None => match path.ancestors().find_map(|above| reasons.get(above)) {
+                    Some(reason) => format!("{reason}, and only a person changes that"),
+                    None => why(&path).to_owned(),
+                },
             };
             denials.push(denial(&path, why));
         }

@@ -14,12 +14,12 @@ mod guard;
 mod judge;
 mod pointer;
 
-use crate::file::{protected_everywhere, protected_pairs};
-use crate::git::{GitAnswer, PersonalConfig, PlaceKind, look};
+use crate::file::{is_git_folder, protected_everywhere, protected_pairs};
+use crate::git::{AnswerCache, GitAnswer, PlaceKind};
 use crate::plan::{Access, Plan};
 pub(super) use guard::{CommandGuard, CommandResources};
 pub(super) use judge::{NameJudge, NameReply};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -34,6 +34,9 @@ pub(super) enum NameSupervision {
     None,
 }
 
+/// Files and folders that are looked at before a command, to find repositories.
+const MOST_ENTRIES: usize = 20_000;
+
 /// What a command of one plan must not change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Protection {
@@ -45,6 +48,10 @@ pub(super) struct Protection {
     pub(super) pinned: Vec<PathBuf>,
     /// What is mounted read-only, because nobody supervises names.
     pub(super) fixed: Vec<PathBuf>,
+    /// Why some of them are closed.
+    pub(super) reasons: BTreeMap<PathBuf, String>,
+    /// Whether every repository in the places was found.
+    pub(super) is_complete: bool,
 }
 
 /// A place that a command may write.
@@ -57,7 +64,7 @@ pub(super) struct WritableRoot {
 
 impl Protection {
     /// What a plan's command must not change.
-    pub(super) fn of(plan: &Plan, supervision: NameSupervision) -> Self {
+    pub(super) fn of(plan: &Plan, supervision: NameSupervision, answers: &AnswerCache) -> Self {
         let files = &plan.files;
         let own = match (files.access, files.only.is_empty()) {
             (Access::Write, true) => std::slice::from_ref(&files.workspace),
@@ -76,23 +83,56 @@ impl Protection {
         };
         let mut found = Self {
             roots: own.iter().chain(&files.writable).map(root).collect(),
+            is_complete: true,
             ..Self::default()
         };
         if found.roots.is_empty() {
             return found;
         }
-        let person = PersonalConfig::of_home(files.home.as_deref(), None);
         let mut tops = vec![files.project.clone(), files.workspace.clone()];
         tops.extend(found.roots.iter().map(|root| root.path.clone()));
         tops.sort();
         tops.dedup();
         for top in &tops {
-            found.add_git(&look(top, &person), supervision);
+            let answer = answers.look(top, &files.git);
+            found.add_git(&answer, supervision);
+            found.add_gaps(&answer, supervision);
             found.add_names(top, supervision);
+        }
+        let mut left = MOST_ENTRIES;
+        for root in found.roots.clone() {
+            for git in found.repositories_in(&root.path, &mut left) {
+                found.add_git(&answers.look_at(&git, &files.git), supervision);
+            }
         }
         for list in [&mut found.closed, &mut found.pinned, &mut found.fixed] {
             list.sort();
             list.dedup();
+        }
+        found
+    }
+
+    /// The folders of repositories below a place: what their settings lead Git to has no name that
+    /// tells. Their own hooks and settings do, so a look that is too long loses only the former.
+    fn repositories_in(&mut self, place: &Path, left: &mut usize) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut folders = VecDeque::from([place.to_path_buf()]);
+        while let Some(folder) = folders.pop_front() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                if *left == 0 {
+                    self.is_complete = false;
+                    return found;
+                }
+                *left -= 1;
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_git_folder(&entry.file_name().to_string_lossy()) {
+                    if folder != place {
+                        found.push(entry.path());
+                    }
+                } else if is_folder {
+                    folders.push_back(entry.path());
+                }
+            }
         }
         found
     }
@@ -110,15 +150,24 @@ impl Protection {
                 _ => &mut self.closed,
             };
             list.push(place.path.clone());
+            let reason = place.reason.to_string();
+            self.reasons.entry(place.path.clone()).or_insert(reason);
             self.closed.extend(place.links.iter().cloned());
         }
-        if supervision == NameSupervision::None {
-            // What could not be seen is not harmless.
-            self.fixed
-                .extend(answer.gaps.iter().map(|gap| gap.path.clone()));
-        } else {
-            self.closed
-                .extend(answer.gaps.iter().map(|gap| gap.path.clone()));
+    }
+
+    /// Closes everything if something of the repository around the workspace could not be seen:
+    /// that is not harmless. In a repository below it, Git refuses to work with settings it cannot
+    /// read.
+    fn add_gaps(&mut self, answer: &GitAnswer, supervision: NameSupervision) {
+        for gap in &answer.gaps {
+            for root in &self.roots {
+                self.reasons.insert(root.path.clone(), gap.to_string());
+                match supervision {
+                    NameSupervision::None => self.fixed.push(root.path.clone()),
+                    NameSupervision::Helper => self.closed.push(root.path.clone()),
+                }
+            }
         }
     }
 
