@@ -4,7 +4,7 @@
 use crate::project::{Project, plain_tool};
 use crate::sample::microseconds;
 use crate::server::Server;
-use crate::system::Memory;
+use crate::system::{Cpu, Memory};
 use crate::{Report, Samples, hook};
 use anyhow::{Context, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -23,10 +23,10 @@ use tempfile::TempDir;
 /// Calls in flight.
 const IN_FLIGHT: [usize; 5] = [1, 4, 8, 32, 128];
 /// Counted calls of a case in one round, and those before them.
-const CALLS: usize = 4_000;
-const WARM_UP: usize = 500;
-/// Rounds; in each, every case has its turn.
-const ROUNDS: usize = 5;
+const CALLS: usize = 1_000;
+const WARM_UP: usize = 200;
+/// Rounds; in each, every case has its turn. Many short ones, so that all meet the same machine.
+const ROUNDS: usize = 25;
 
 /// The tools: what a script does besides returning its argument. `fs.exists` is served by another
 /// thread, so its script waits.
@@ -43,6 +43,9 @@ struct Case {
     rates: Samples,
     /// Microseconds from the writing of a call to the reading of its answer.
     waits: Samples,
+    /// Microseconds of CPU time of the harness and its workers.
+    harness: f64,
+    workers: f64,
     started: usize,
 }
 
@@ -69,8 +72,12 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
                 let case = cases.entry((tool, in_flight)).or_default();
                 client.calls(tool, in_flight, WARM_UP, &mut Samples::default())?;
                 let earlier = starts.count();
+                let cpu = Cpu::of(client.server.pid())?;
                 let rate = client.calls(tool, in_flight, CALLS, &mut case.waits)?;
                 case.rates.push(rate);
+                let used = Cpu::of(client.server.pid())?;
+                case.harness += used.harness - cpu.harness;
+                case.workers += used.workers - cpu.workers;
                 case.started += starts.count() - earlier;
             }
         }
@@ -92,6 +99,17 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
                 format!("{title}, workers started"),
                 count(case.started),
                 "workers",
+            );
+            let calls = count(CALLS * ROUNDS);
+            report.add(
+                format!("{title}, CPU time of harness"),
+                case.harness / calls,
+                "us",
+            );
+            report.add(
+                format!("{title}, CPU time of workers"),
+                case.workers / calls,
+                "us",
             );
             report.add_samples(&format!("{title}, wait"), &case.waits, "us");
             report.add(

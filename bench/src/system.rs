@@ -15,10 +15,15 @@ pub(crate) struct Cpu {
 
 impl Cpu {
     pub(crate) fn now() -> anyhow::Result<Self> {
+        Self::of(std::process::id())
+    }
+
+    /// Of another process, and of its children.
+    pub(crate) fn of(process: u32) -> anyhow::Result<Self> {
         let ticks = |stat: &Stat| stat.ticks / TICKS_PER_SECOND * 1e6;
         Ok(Self {
-            harness: ticks(&Stat::of("self")?),
-            workers: children(std::process::id())?.iter().map(ticks).sum(),
+            harness: ticks(&Stat::of(&process.to_string())?),
+            workers: children(process)?.iter().map(ticks).sum(),
         })
     }
 }

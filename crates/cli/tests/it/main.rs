@@ -42,3 +42,4 @@ mod support;
 mod surface;
 mod takeover;
 mod tree;
+mod workers;

@@ -22,14 +22,17 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 use tool_harness_sandbox::process::{WorkerLimits, WorkerProcess, WorkerProgram};
 
-/// Living workers per place: room for scripts that wait for built-ins.
+/// Requests under way per place: room for scripts that wait for built-ins.
 const SLOTS_PER_PLACE: usize = 4;
+
+/// Living workers per place: some more, since not every request can use every worker.
+const LIVES_PER_PLACE: usize = 6;
 
 /// Idle workers per place that are kept until their life is needed.
 const SPARE_PER_PLACE: usize = 2;
 
 /// How long the other idle workers are kept.
-const SURPLUS_TIME: Duration = Duration::from_secs(30);
+const SURPLUS_TIME: Duration = Duration::from_secs(10);
 
 /// What a worker is for. One that ran the script of a tool never serves a hook or another session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +70,8 @@ struct Side {
     size: usize,
     slots: Arc<Semaphore>,
     places: Arc<Semaphore>,
+    /// Held by the request that is next to get its first place.
+    door: Arc<Semaphore>,
     lives: Arc<Semaphore>,
     idle: Mutex<Idle>,
 }
@@ -130,7 +135,7 @@ impl Pool {
         let program = self.program.as_ref().ok_or(LeaseError::NoProgram)?;
         let side = self.side(&purpose);
         let slot = acquire(&side.slots).await?;
-        let place = acquire(&side.places).await?;
+        let place = side.first_place().await?;
         let (mut worker, life) = match side.take(&purpose) {
             Some(idle) => idle,
             None => {
@@ -243,9 +248,18 @@ impl Side {
             size,
             slots: Arc::new(Semaphore::new(size * SLOTS_PER_PLACE)),
             places: Arc::new(Semaphore::new(size)),
-            lives: Arc::new(Semaphore::new(size * SLOTS_PER_PLACE)),
+            door: Arc::new(Semaphore::new(1)),
+            lives: Arc::new(Semaphore::new(size * LIVES_PER_PLACE)),
             idle: Mutex::default(),
         }
+    }
+
+    /// A place for a request that has none yet. Only one such request at a time waits together with
+    /// the scripts whose built-ins have answered: otherwise more and more scripts would begin before
+    /// others end, each in a worker of its own.
+    async fn first_place(&self) -> Result<OwnedSemaphorePermit, LeaseError> {
+        let _door = acquire(&self.door).await?;
+        acquire(&self.places).await
     }
 
     fn idle(&self) -> MutexGuard<'_, Idle> {
