@@ -10,7 +10,7 @@ use crate::middleware::{Around, Middleware};
 use crate::outside::{Machine, Outside};
 use crate::path::is_project;
 use crate::plan::Surroundings;
-use crate::run::{EngineBase, Environment, InFlight, Secrets};
+use crate::run::{Audience, EngineBase, Environment, InFlight, Secrets};
 use crate::store::Record;
 use crate::store::blob::{BlobStore, MemoryBlobs};
 use crate::tool::{HostTool, RegisterError, Tool, ToolError, unbound};
@@ -86,8 +86,7 @@ impl EngineBuilder {
                 in_flight: Arc::default(),
                 sessions: Arc::default(),
                 metrics: Arc::default(),
-                record: None,
-                listeners: Arc::default(),
+                audience: Audience::default(),
                 environment: nothing,
                 surroundings: Surroundings::default(),
                 outside: Arc::new(Machine::default()),
@@ -319,7 +318,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
     /// Sets where the events of calls are recorded. Nowhere by default. See [`Record`].
     #[must_use]
     pub fn record(mut self, record: Arc<dyn Record>) -> Self {
-        self.base.record = Some(record);
+        self.base.audience.record = Some(record);
         self
     }
 
@@ -354,7 +353,7 @@ impl<State, Ctx> EngineBuilder<State, Ctx> {
             .transpose()?;
         base.workers = Arc::new(Workers::new(self.worker, self.first_worker, places));
         base.jail = jail.map(Arc::new);
-        base.listeners = self.sinks.into_iter().map(Listener::new).collect();
+        base.audience.listeners = self.sinks.into_iter().map(Listener::new).collect();
         base.host = Arc::new(self.host);
         base.in_flight = Arc::new(InFlight::new(self.max_concurrency));
         base.secrets = Secrets::Real(Arc::new(self.secrets));

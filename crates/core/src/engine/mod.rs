@@ -238,7 +238,7 @@ impl<Ctx> Engine<Ctx> {
     /// Waits at most this long until every sink has taken the events so far; returns whether they
     /// have.
     pub async fn flush(&self, at_most: Duration) -> bool {
-        let is_done = || self.shared.listeners.iter().all(Listener::is_done);
+        let is_done = || self.shared.audience.listeners.iter().all(Listener::is_done);
         let waiting = async {
             while !is_done() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
@@ -254,6 +254,7 @@ impl<Ctx> Engine<Ctx> {
         self.shared.in_flight.late.load(Ordering::Relaxed)
             + self
                 .shared
+                .audience
                 .listeners
                 .iter()
                 .map(Listener::missed)

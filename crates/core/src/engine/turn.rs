@@ -232,13 +232,7 @@ impl<Ctx: Send + Sync + 'static> Run<Ctx> {
         // may.
         let until = Instant::now() + STILL;
         // A record that keeps failing refuses the calls of the turn when they start.
-        let _ = run::deliver(
-            shared.record.as_ref(),
-            &shared.listeners,
-            &event,
-            || &event,
-            until,
-        );
+        let _ = shared.audience.deliver(&event, || &event, until);
     }
 
     fn turn_id(&self, number: u64) -> String {

@@ -2,6 +2,7 @@
 
 use super::deadline::Deadline;
 use super::in_flight::Hold;
+use super::record::Audience;
 use super::shared::Shared;
 use crate::call::{Arguments, Call};
 use crate::control::Control;
@@ -41,7 +42,10 @@ impl Context {
         let stores = ctx.stores().discarded();
         let inner = Inner::new(Arc::clone(shared), ctx.call().clone());
         let rehearsal = DryRun {
-            listeners: listener.map(Listener::new).into_iter().collect(),
+            audience: Audience {
+                record: None,
+                listeners: listener.map(Listener::new).into_iter().collect(),
+            },
             metrics: Arc::default(),
         };
         let inner = Inner {
@@ -291,9 +295,9 @@ impl Inner {
     }
 }
 
-/// The listeners and counters that a dry run uses instead of the engine's.
+/// The audience and counters that a dry run uses instead of the engine's.
 pub(super) struct DryRun {
-    pub(super) listeners: Vec<Listener>,
+    pub(super) audience: Audience,
     metrics: Arc<Metrics>,
 }
 

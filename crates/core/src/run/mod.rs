@@ -30,7 +30,7 @@ pub(crate) use client::{contain, judge, observe};
 pub(crate) use context::Context;
 pub(crate) use explain::explain;
 pub(crate) use in_flight::InFlight;
-pub(crate) use record::deliver;
+pub(crate) use record::Audience;
 pub(crate) use secrets::Secrets;
 pub(crate) use shared::{EngineBase, Shared};
 

@@ -24,6 +24,40 @@ use tokio::time::Instant;
 /// Events that the scripts of one call may record. A loop around `log` must not fill the record.
 const MAX_RAISED: u64 = 1000;
 
+/// Who receives events: the record, then the listeners.
+#[derive(Clone, Default)]
+pub(crate) struct Audience {
+    pub(crate) record: Option<Arc<dyn Record>>,
+    pub(crate) listeners: Arc<[Listener]>,
+}
+
+impl Audience {
+    fn is_empty(&self) -> bool {
+        self.listeners.is_empty() && self.record.is_none()
+    }
+
+    /// Appends an event to the record, then tells the listeners. The record gets no payloads.
+    pub(crate) fn deliver<'e>(
+        &self,
+        event: &EventRef<'_>,
+        with_payload: impl Fn() -> &'e EventRef<'e>,
+        until: Instant,
+    ) -> Result<(), StoreError> {
+        let appended = self.record.as_ref().map_or(Ok(()), |record| {
+            let panicked = || Err(StoreError("the record panicked".to_owned()));
+            let head = caught(|| record.append(&event.to_event())).unwrap_or_else(panicked);
+            head.map(drop)
+        });
+        for listener in &*self.listeners {
+            match listener.payloads() {
+                Payloads::LeftOut => listener.take(event, until),
+                Payloads::Included => listener.take(with_payload(), until),
+            }
+        }
+        appended
+    }
+}
+
 impl Context {
     /// Redacts a refusal, whose message may quote the arguments.
     pub(super) fn cleaned(&self, mut refusal: Refusal) -> Refusal {
@@ -208,18 +242,12 @@ impl Context {
 
     /// Whether a listener or the record receives events.
     pub(super) fn is_read(&self) -> bool {
-        !self.listeners().is_empty() || self.recorder().is_some()
+        !self.audience().is_empty()
     }
 
     /// A watch for the call, which measures only if something listens.
     pub(super) fn stopwatch(&self) -> Stopwatch {
         Stopwatch::new(self.is_read().then(|| self.started().into_std()))
-    }
-
-    /// The record; a dry run has none.
-    fn recorder(&self) -> Option<&Arc<dyn Record>> {
-        let record = self.0.shared.record.as_ref();
-        record.filter(|_| !self.is_rehearsed())
     }
 
     /// Refuses a call with effects if the record could not store one of its events. Every effect
@@ -238,23 +266,20 @@ impl Context {
         }
     }
 
-    fn listeners(&self) -> &[Listener] {
+    /// Who receives the call's events. A dry run has an audience of its own.
+    fn audience(&self) -> &Audience {
         self.0
             .rehearsal
             .as_ref()
-            .map_or(&self.0.shared.listeners, |rehearsal| &rehearsal.listeners)
+            .map_or(&self.0.shared.audience, |rehearsal| &rehearsal.audience)
     }
 
     /// Waits for the sinks that ask for it, as long as the call has time.
     pub(super) async fn heard(&self) {
-        let until = self.ends().at;
-        if self
-            .listeners()
-            .iter()
-            .any(|listener| listener.holds_up(until))
-        {
+        let (listeners, until) = (&self.audience().listeners, self.ends().at);
+        if listeners.iter().any(|listener| listener.holds_up(until)) {
             Box::pin(async {
-                for listener in self.listeners() {
+                for listener in &**listeners {
                     tokio::select! {
                         biased;
                         () = listener.room(until) => {}
@@ -346,34 +371,11 @@ impl Context {
     /// Delivers an event of the call. The first failure of the record is kept: it refuses a call
     /// with effects.
     fn deliver<'e>(&self, event: &EventRef<'_>, with_payload: impl Fn() -> &'e EventRef<'e>) {
-        let (record, listeners) = (self.recorder(), self.listeners());
-        let delivered = deliver(record, listeners, event, with_payload, self.ends().at);
-        if let Err(error) = delivered {
+        let (audience, until) = (self.audience(), self.ends().at);
+        if let Err(error) = audience.deliver(event, with_payload, until) {
             let _ = self.0.unrecorded.set(error);
         }
     }
-}
-
-/// Appends an event to the record, then tells the listeners. The record gets no payloads.
-pub(crate) fn deliver<'e>(
-    record: Option<&Arc<dyn Record>>,
-    listeners: &[Listener],
-    event: &EventRef<'_>,
-    with_payload: impl Fn() -> &'e EventRef<'e>,
-    until: Instant,
-) -> Result<(), StoreError> {
-    let appended = record.map_or(Ok(()), |record| {
-        let panicked = || Err(StoreError("the record panicked".to_owned()));
-        let head = caught(|| record.append(&event.to_event())).unwrap_or_else(panicked);
-        head.map(drop)
-    });
-    for listener in listeners {
-        match listener.payloads() {
-            Payloads::LeftOut => listener.take(event, until),
-            Payloads::Included => listener.take(with_payload(), until),
-        }
-    }
-    appended
 }
 
 /// Replaces a value that is too long for an event. Nothing is stored, because an event is never the

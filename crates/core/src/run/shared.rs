@@ -1,10 +1,10 @@
 //! The parts of an engine, and one version of its project.
 
 use super::in_flight::InFlight;
+use super::record::Audience;
 use super::secrets::Secrets;
 use crate::artifact::{Authority, Extent};
 use crate::call::DEFAULT_MODE;
-use crate::event::Listener;
 use crate::facts::FactsBySource;
 use crate::host::HostParts;
 use crate::outside::Outside;
@@ -13,7 +13,7 @@ use crate::redact::{Redactor, SecretValues};
 use crate::refusal::{Code, Refusal};
 use crate::registry::Catalogue;
 use crate::store::blob::{BlobStore, MemoryBlobs, SessionBlobs};
-use crate::store::{Metrics, Record, Sessions};
+use crate::store::{Metrics, Sessions};
 use crate::view::View;
 use crate::worker::Workers;
 use std::fmt;
@@ -49,8 +49,7 @@ pub(crate) struct EngineBase {
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) record: Option<Arc<dyn Record>>,
-    pub(crate) listeners: Arc<[Listener]>,
+    pub(crate) audience: Audience,
     pub(crate) environment: Environment,
     pub(crate) surroundings: Surroundings,
     pub(crate) outside: Arc<dyn Outside>,

@@ -43,9 +43,11 @@ impl Prepared {
 }
 
 pub(super) async fn before(ctx: &Context, mut authorized: Authorized) -> Result<Prepared, Refusal> {
-    // If hooks cannot judge the result afterwards, the body must not run.
-    for event in ["tool.pre", "tool.post"] {
-        refuse_if_broken(ctx, event)?;
+    if ctx.view().is_hooked {
+        // If hooks cannot judge the result afterwards, the body must not run.
+        for event in ["tool.pre", "tool.post"] {
+            refuse_if_broken(ctx, event)?;
+        }
     }
     if !ctx.view().pre.is_empty() {
         let (latest, asks) = judged(ctx, &authorized).await?;
