@@ -73,6 +73,9 @@ pub fn main() -> ExitCode {
     };
     let mut output = Output::new(cli.color, format);
     let guards = cli.command.guards();
+    if guards {
+        tool_harness_sandbox::process::refuse_on_abort();
+    }
     let ended = without_panic_messages(|| run(cli, &mut output)).unwrap_or_else(|problem| {
         match report(&problem, &mut output) {
             // A client must not take a failure for permission.

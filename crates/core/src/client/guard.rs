@@ -19,8 +19,6 @@ const NOTES: [&str; 4] = [
     ".claude/tasks",
     ".claude/todos",
 ];
-/// How many texts are examined in the arguments of an unknown tool; with more, the call is refused.
-const MAX_TEXTS: usize = 200_000;
 
 /// The path inside one of Claude Code's worktrees. A worktree lies among the client's settings but
 /// is a working copy of the project.
@@ -44,9 +42,8 @@ impl ClientToolCall {
             } else {
                 self.cwd()
             };
-            let mut left = MAX_TEXTS;
             let because = (named || any)
-                .then(|| self.protected_in(value, &base, &mut left))
+                .then(|| self.protected_in(value, &base))
                 .flatten()?;
             Some((because, key.clone()))
         };
@@ -64,16 +61,10 @@ impl ClientToolCall {
             .find_map(|(key, value)| of_path(key, value).or_else(|| of_command(key, value)))
     }
 
-    /// Why no text in a value may be used, if one leads to a protected file.
-    fn protected_in(&self, value: &Value, base: &Path, left: &mut usize) -> Option<String> {
+    /// Why a value may not be used: the first text in it that leads to a protected file.
+    fn protected_in(&self, value: &Value, base: &Path) -> Option<String> {
         match value {
             Value::String(text) => {
-                let Some(fewer) = left.checked_sub(1) else {
-                    return Some(format!(
-                        "it has more than {MAX_TEXTS} texts, too many to judge: send them in several calls, or have a person do it"
-                    ));
-                };
-                *left = fewer;
                 let real = self.resolve(text, base);
                 // However a tool reads it, a path that stays this long cannot be opened. Most long
                 // texts are no paths at all.
@@ -83,12 +74,10 @@ impl ClientToolCall {
                     format!("`{text}` decides what may be done here, and only a person changes it")
                 })
             }
-            Value::Array(items) => items
-                .iter()
-                .find_map(|item| self.protected_in(item, base, left)),
+            Value::Array(items) => items.iter().find_map(|item| self.protected_in(item, base)),
             Value::Object(fields) => fields
                 .values()
-                .find_map(|item| self.protected_in(item, base, left)),
+                .find_map(|item| self.protected_in(item, base)),
             _ => None,
         }
     }

@@ -115,18 +115,19 @@ impl Command {
 /// A word, and what a program may take out of it.
 fn parts(word: &str) -> Vec<&str> {
     let separators = ['=', ':', ',', '@'];
-    if word.len() > LONG_WORD {
-        return word.split(separators).collect();
-    }
     let mut parts = vec![word];
-    let after = |(at, _)| &word[at + 1..];
-    parts.extend(word.match_indices(separators).map(after));
-    parts.extend(word.match_indices([':', ',']).map(|(at, _)| &word[..at]));
     // An option of one letter with its value attached.
     let glued = word
         .strip_prefix('-')
         .is_some_and(|rest| rest.len() > 1 && rest.starts_with(|c: char| c.is_ascii_alphabetic()));
     parts.extend(glued.then(|| &word[2..]));
+    if word.len() > LONG_WORD {
+        parts.extend(word.split(separators));
+    } else {
+        let after = |(at, _)| &word[at + 1..];
+        parts.extend(word.match_indices(separators).map(after));
+        parts.extend(word.match_indices([':', ',']).map(|(at, _)| &word[..at]));
+    }
     parts
 }
 

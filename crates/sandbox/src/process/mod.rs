@@ -1,5 +1,6 @@
 //! Processes: the workers that evaluate scripts, and the commands that tools run.
 
+mod abort;
 mod child;
 mod clone_vm;
 mod command;
@@ -9,6 +10,7 @@ mod streams;
 mod sys;
 mod worker;
 
+pub use abort::refuse_on_abort;
 pub use command::{
     CapturedOutput, Command, CommandOutcome, Denial, DenialLayer, End, Output, RunningRelay,
     Sandbox, SandboxError, StartRelay, Stdin, Stream, announce_last_call, printable,

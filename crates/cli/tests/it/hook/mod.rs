@@ -1,10 +1,12 @@
 //! `harness hook`, driven by the messages that clients send.
 
+mod bounds;
 mod faults;
 mod governs;
 mod many;
 mod maps;
 mod messages;
+mod patch;
 mod record;
 mod worker;
 

@@ -1,7 +1,7 @@
 //! What the command prints, and what its entries do.
 
 use super::{World, ran, write};
-use crate::support::program::{command, copy_program, write_program};
+use crate::support::program::{command, copy_program, repository, write_program};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -258,6 +258,31 @@ fn hook_command(path: &Path) -> String {
         .as_str()
         .expect("a command")
         .to_owned()
+}
+
+#[test]
+fn the_entries_to_write_by_hand_are_those_that_install_writes() {
+    for (client, file) in [
+        ("claude-code", ".claude/settings.json"),
+        ("codex", ".codex/hooks.json"),
+    ] {
+        let page = repository(&format!("docs/guide/{client}.md"));
+        let page = fs::read_to_string(page).expect("a page");
+        let shown = page.split("```json\n").nth(1).expect("a block");
+        let shown = shown.split("```").next().expect("its text");
+        let world = World::new();
+        let by_hand = world
+            .folder
+            .path()
+            .join(file.rsplit('/').next().expect("a name"));
+        fs::write(&by_hand, shown).expect("written");
+        world.install(&[client, "--yes"]).ends(0);
+        let written = hook_command(&world.project().join(file));
+        assert_eq!(
+            hook_command(&by_hand),
+            written.replace(env!("CARGO_BIN_EXE_harness"), "/usr/local/bin/harness")
+        );
+    }
 }
 
 #[test]

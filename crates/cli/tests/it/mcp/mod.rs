@@ -4,5 +4,6 @@ mod calls;
 mod client;
 mod ends;
 mod input;
+mod pressure;
 mod reload;
 mod resources;

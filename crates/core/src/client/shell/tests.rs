@@ -94,6 +94,15 @@ fn only_what_plainly_reads_counts_as_reading() {
 
 #[test]
 fn words_come_out_of_quotes_and_options() {
+    let far = "./".repeat(2 * LONG_WORD) + "harness.md";
+    for text in [
+        format!("sort -o{far} a"),
+        format!("dd if=a of={far}"),
+        format!("scp a {far}"),
+        format!("x a,b,{far}"),
+    ] {
+        assert!(read(&text).words().any(|word| word == far), "{text:.20}");
+    }
     let command = read("cp --target=.har\"\"ness/x 'a b' host:/p/.mcp.json <in.txt;ls {a,b}");
     let words: Vec<&str> = command.words().collect();
     for word in [".harness/x", "/p/.mcp.json", "in.txt", "ls", "a", "b"] {
