@@ -3,6 +3,7 @@
 //! The harness computes a plan from the layers of policy and narrows it by the tool. Nothing that a
 //! model sends changes it.
 
+use crate::git::PersonalConfig;
 use crate::network::Domains;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,6 +49,8 @@ pub struct Files {
     /// The home of the user who runs the harness: hidden like all homes, even if `/etc/passwd` does
     /// not list it.
     pub home: Option<PathBuf>,
+    /// The person's Git settings, which decide which files of the workspace Git obeys.
+    pub git: PersonalConfig,
 }
 
 /// What may be done in a folder.

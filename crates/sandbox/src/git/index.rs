@@ -99,9 +99,16 @@ fn read(file: File, format: ObjectFormat, found: &mut Gitlinks) -> io::Result<Op
         inner: BufReader::with_capacity(256 << 10, file.take(size)),
         read: 0,
     };
+    if size < 12 {
+        return Ok(None);
+    }
     let header: [u8; 12] = reader.array()?;
+    // Every Git refuses to work with a file that is no index.
+    if !header.starts_with(b"DIRC") {
+        return Ok(None);
+    }
     let version = number(&header[4..8]);
-    if !header.starts_with(b"DIRC") || !(2..=4).contains(&version) {
+    if !(2..=4).contains(&version) {
         return Err(bad("its version is unknown"));
     }
     let mut name: Vec<u8> = Vec::new();

@@ -18,7 +18,7 @@ pub(crate) struct Stamp {
     changed: Duration,
     /// Whether a later change would show. The kernel's clock is coarse: a file that changed a moment
     /// ago can change again without a new time.
-    pub(super) was_settled: bool,
+    pub(crate) was_settled: bool,
     is_folder: bool,
     is_executable: bool,
 }

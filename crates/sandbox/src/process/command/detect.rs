@@ -14,6 +14,7 @@ use super::leftovers::pending;
 use super::limits::cgroup::Cgroups;
 use super::protect::ProtectedFiles;
 use super::watch::{START, step_name};
+use crate::git::PersonalConfig;
 use crate::plan::{Access, Files, Limits, Network, Plan, Programs};
 use crate::process::child::null;
 use crate::tier::{LayerReport, Mechanism, SandboxReport, Tier};
@@ -398,6 +399,7 @@ fn trivial_plan() -> Plan {
         readable: Vec::new(),
         writable: Vec::new(),
         home: None,
+        git: PersonalConfig::default(),
     };
     let limits = Limits {
         deadline: Duration::from_secs(5),

@@ -60,7 +60,7 @@ impl<'a> ContainerSpec<'a> {
         let protected = if shared.is_off {
             ProtectedFiles::default()
         } else {
-            ProtectedFiles::find(plan, shared.tier, watching)
+            ProtectedFiles::find(plan, shared.tier, watching, &shared.git_answers)
         };
         let mut view = View::new(
             plan,

@@ -16,6 +16,7 @@ use super::warm::pool::{self, Container, ContainerPool};
 use super::warm::stamp::FolderCache;
 use super::watch::{AsyncPipes, CommandWatch, Remains};
 use super::{Command, CommandOutcome, Denial, DenialLayer, End, SandboxError, Stdin};
+use crate::git::AnswerCache;
 use crate::plan::{Network, Plan, Programs};
 use crate::process::child::null;
 use crate::tier::{Mechanism, SandboxReport, Tier};
@@ -49,6 +50,7 @@ pub(super) struct SandboxState {
     pool: Arc<ContainerPool>,
     process_counter: Arc<ProcessCounter>,
     pub(super) folder_cache: FolderCache,
+    pub(super) git_answers: Arc<AnswerCache>,
 }
 
 impl SandboxState {
@@ -127,6 +129,7 @@ impl Sandbox {
             pool: Arc::new(ContainerPool::new()),
             process_counter: Arc::default(),
             folder_cache: FolderCache::default(),
+            git_answers: Arc::default(),
         };
         Self {
             shared: Arc::new(state),
@@ -254,12 +257,18 @@ impl Sandbox {
             .run(command.stdin, command.output, command.signals, cancel)
             .await;
         let undone = kept.protected.restore(Some(&shared.pool));
-        if !kept.protected.is_complete {
-            enforced
-                .weaker
-                .push("the workspace is too large to look for every protected name in it".into());
-        }
         let mut watched = watched?;
+        for note in std::mem::take(&mut kept.protected.notes) {
+            // A command that failed may have failed because of it.
+            if watched.end != End::Exited(0) {
+                watched.denials.push(Denial {
+                    layer: DenialLayer::Files,
+                    what: "writing".into(),
+                    why: note.clone(),
+                });
+            }
+            enforced.weaker.push(note);
+        }
         for UndoReport { path, why } in undone {
             watched.end = End::Protected;
             let what = path

@@ -180,6 +180,13 @@ fn a_split_a_sparse_and_a_sha256_index_are_read_or_have_a_gap() {
 fn a_missing_index_has_no_submodules() {
     let none = gitlinks(Path::new("/no/such/index"), ObjectFormat::Sha1);
     assert_eq!(none, Gitlinks::default());
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("index");
+    // Git works with none of these, so they hide nothing from it.
+    for text in ["", "DIRC", "not an index at all"] {
+        fs::write(&file, text).expect("a file");
+        assert_eq!(gitlinks(&file, ObjectFormat::Sha1), Gitlinks::default());
+    }
 }
 
 proptest! {

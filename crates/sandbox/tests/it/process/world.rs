@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+use tool_harness_sandbox::git::PersonalConfig;
 use tool_harness_sandbox::plan::{Access, Files, Limits, Network, Plan, Programs};
 use tool_harness_sandbox::process::{Command, CommandOutcome, End, Sandbox, SandboxError};
 use tool_harness_sandbox::tier::Tier;
@@ -139,6 +140,7 @@ impl World {
             readable: Vec::new(),
             writable: Vec::new(),
             home: None,
+            git: PersonalConfig::default(),
         };
         let environment = [("PATH", PATH), ("HOME", "/tmp"), ("LANG", "C.UTF-8")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));

@@ -7,18 +7,25 @@
 //! protected file, or runs while one is replaced. When none of its processes is left, the harness
 //! sets new files aside and puts replaced ones back ([`restore`]).
 //!
+//! What is known by name, the table of protected names and what Git obeys, is protected first
+//! ([`existing`]). Then the tree is walked ([`scan`]); what the walk does not reach is read-only for
+//! this command. Some folders are not walked at all; a repository there does nothing until the index
+//! of another one refers to it ([`submodule`]).
+//!
 //! Names are resolved from a descriptor of the place they are in ([`writable_root`],
 //! [`path_node`]): places can be moved, and paths have a maximal length.
 
 mod events;
-mod git;
+mod existing;
 mod guard;
 mod path_node;
 mod protected_file;
 mod restore;
 mod scan;
+mod submodule;
 mod writable_root;
 
+use crate::git::{AnswerCache, GitGap, LinkReader, PersonalConfig};
 use crate::plan::{Access, Plan};
 use crate::process::command::files::open;
 use crate::tier::Tier;
@@ -27,9 +34,12 @@ use path_node::PathNode;
 use protected_file::ProtectedFile;
 pub(super) use restore::UndoReport;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use submodule::IndexWatch;
 use writable_root::{ScanDepth, WritableRoot};
 
 /// Whether changes will be watched.
@@ -66,10 +76,27 @@ pub(super) struct ProtectedFiles {
     roots: Vec<WritableRoot>,
     /// The protected files that exist.
     existing: Vec<ProtectedFile>,
-    /// Missing targets of links.
+    /// Missing targets of links, and missing files that Git would obey.
     aliases: Vec<PathBuf>,
+    /// Their names.
+    alias_names: HashSet<OsString>,
     /// Git folders that are not called `.git`: programs started in one obey its `config`.
     bare: BTreeSet<PathNode>,
+    /// Answers about what Git obeys, and whose settings they take into account.
+    answers: Arc<AnswerCache>,
+    person: PersonalConfig,
+    /// Repositories about which Git's answer is known.
+    looked: HashSet<PathBuf>,
+    /// What could not be seen of Git's settings.
+    git_gaps: Vec<GitGap>,
+    /// The indexes of repositories that the command may write.
+    indexes: Vec<IndexWatch>,
+    /// When the search began, since 1970.
+    began: Duration,
+    /// Links that were met before the command.
+    links: LinkReader,
+    /// What is closed that the plan opens, and why, as sentences.
+    pub(super) notes: Vec<String>,
     /// May not change, nor anything below them.
     pub(super) fixed: Vec<PathBuf>,
     /// May not be replaced, but their content may change.
@@ -101,10 +128,19 @@ pub(super) struct ProtectedFiles {
 
 impl ProtectedFiles {
     /// Scans everything that a plan lets a command write.
-    pub(super) fn find(plan: &Plan, tier: Tier, watching: Watching) -> Self {
+    pub(super) fn find(
+        plan: &Plan,
+        tier: Tier,
+        watching: Watching,
+        answers: &Arc<AnswerCache>,
+    ) -> Self {
         let mut found = Self {
             is_complete: true,
             is_by_file: tier == Tier::B,
+            holds: watching == Watching::Yes,
+            answers: Arc::clone(answers),
+            person: plan.files.git.clone(),
+            began: submodule::now(),
             ..Self::default()
         };
         let files = &plan.files;
@@ -122,9 +158,14 @@ impl ProtectedFiles {
         if watching == Watching::Yes {
             found.events = events::take(&found.roots[0].path);
         }
-        found.scan_first(&files.project, watching);
-        found.fixed.sort();
-        found.fixed.dedup();
+        found.protect_known(&files.project);
+        found.scan_first();
+        found.close_for_gaps();
+        found.links = LinkReader::default();
+        for paths in [&mut found.fixed, &mut found.pinned] {
+            paths.sort();
+            paths.dedup();
+        }
         found
     }
 

@@ -88,6 +88,11 @@ impl PathNode {
         self.0.above.as_ref()
     }
 
+    /// How many names are above it.
+    pub(super) fn depth(&self) -> usize {
+        self.0.depth
+    }
+
     pub(super) fn name(&self) -> &OsStr {
         &self.0.name
     }

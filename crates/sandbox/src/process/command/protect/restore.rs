@@ -50,10 +50,18 @@ impl ProtectedFiles {
             self.rescan(None);
         }
         self.scan_closed();
+        self.check_aliases();
+        let mut undone = self.check_submodules();
         if let Some(pool) = pool.filter(|_| self.is_broken()) {
             pool.clear();
         }
-        let undone = self.undo();
+        undone.extend(self.undo());
+        if !self.is_complete {
+            undone.push(UndoReport {
+                path: self.roots[0].path.clone(),
+                why: "the command made more folders than are looked through for protected files; look at them".to_owned(),
+            });
+        }
         self.roots.clear();
         undone
     }
@@ -105,6 +113,16 @@ impl ProtectedFiles {
         undone
     }
 
+    /// Looks at the missing files that must not be created, some of which are in folders that are
+    /// not watched.
+    fn check_aliases(&mut self) {
+        for alias in self.aliases.clone() {
+            if let Some(node) = self.node_of(&alias) {
+                self.judge_name(&node, None);
+            }
+        }
+    }
+
     /// Scans folders that could not be scanned before, and those found in them.
     fn scan_closed(&mut self) {
         let mut tried = BTreeSet::new();
@@ -120,7 +138,7 @@ impl ProtectedFiles {
     }
 
     /// Renames whatever has a protected name, and returns the new name; `None` if there is nothing.
-    fn set_aside(&self, node: &PathNode) -> io::Result<Option<String>> {
+    pub(super) fn set_aside(&self, node: &PathNode) -> io::Result<Option<String>> {
         let folder = match self.folder_of(node) {
             Err(cause) if is_gone(&cause) => return Ok(None),
             folder => folder?,

@@ -1,12 +1,10 @@
 //! Looking for protected files.
 
-use super::git;
+use super::ProtectedFiles;
 use super::path_node::PathNode;
-use super::protected_file::{KeepOpen, OriginalKind, ProtectedFile};
 use super::restore::is_gone;
 use super::writable_root::{OpenParent, ScanDepth, UnlockedFolder};
-use super::{ProtectedFiles, Watching};
-use crate::file::{GIT_FOLDER, git_names, is_protected_name, protected_paths, protected_rests};
+use crate::file::{GIT_FOLDER, git_names, is_protected_name, protected_rests};
 use rustix::fs::{AtFlags, FileType, RawDir, Stat, fstat, statat};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -15,12 +13,17 @@ use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many entries to scan. Reading more would take longer than most commands.
-const MOST_ENTRIES: usize = 20_000;
+/// What one scan may cost: an entry costs one, and a folder as much as [`FOLDER_COST`] entries. More
+/// would take longer than most commands.
+const MOST_COST: usize = 100_000;
+/// The same when no process is left: what a command created is looked through.
+const MOST_LAST_COST: usize = 2_000_000;
+const FOLDER_COST: usize = 40;
+/// Entries of one folder.
+const MOST_ENTRIES: usize = 1_000_000;
 /// Folders full of third-party files, in which people keep no settings.
 const SKIPPED: &[&str] = &["node_modules", "target", ".venv", "__pycache__", "objects"];
 /// Parts of Git's folder with many files and no settings.
@@ -29,10 +32,6 @@ const NOT_IN_GIT: &[&str] = &["refs", "logs", "lfs"];
 const GIT_PARTS: &[&str] = &["HEAD", "objects", "refs", "commondir"];
 /// Buffer for directory entries.
 const SPACE: usize = 16 << 10;
-/// Protected files kept open for one command.
-const MOST_HELD: usize = 32;
-/// The kernel cannot mount over a longer path.
-const LONGEST_PATH: usize = 4096;
 
 /// When a folder is scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,17 +45,13 @@ pub(super) enum ScanPhase {
 }
 
 impl ProtectedFiles {
-    pub(super) fn scan_first(&mut self, project: &Path, watching: Watching) {
-        self.holds = watching == Watching::Yes;
-        let (protected, start): (Vec<_>, Vec<_>) =
-            self.places().into_iter().partition(PathNode::is_protected);
-        protected.into_iter().for_each(|place| self.remember(place));
-        self.scan(start, ScanPhase::First);
-        // The project's own names may be links into a writable place, although they are not in one.
-        if !self.roots.iter().any(|root| root.path == project) {
-            protected_paths()
-                .chain([GIT_FOLDER.to_owned()])
-                .for_each(|name| self.follow_links(&project.join(name)));
+    /// Scans everything that is writable. What the budget leaves out is closed.
+    pub(super) fn scan_first(&mut self) {
+        let places = self.places().into_iter();
+        let start = places.filter(|place| !place.is_protected()).collect();
+        let unread = self.scan_folders(start, ScanPhase::First, None);
+        if !unread.is_empty() {
+            self.close_unread(unread);
         }
     }
 
@@ -75,7 +70,9 @@ impl ProtectedFiles {
     pub(super) fn scan_for(&mut self, events: &File, time: Duration) -> bool {
         let started = Instant::now();
         while let Some(next) = self.unread.pop_front() {
-            self.scan_folders(vec![next], ScanPhase::Later, Some((events, started + time)));
+            let until = (events, started + time);
+            let left = self.scan_folders(vec![next], ScanPhase::Later, Some(until));
+            self.unread.extend(left);
             if started.elapsed() >= time {
                 return self.unread.is_empty();
             }
@@ -84,26 +81,35 @@ impl ProtectedFiles {
     }
 
     pub(super) fn scan(&mut self, start: Vec<PathNode>, when: ScanPhase) {
-        self.scan_folders(start, when, None);
+        if !self.scan_folders(start, when, None).is_empty() {
+            self.is_complete = false;
+        }
     }
 
-    /// Scans folders, those above before those below; while a command runs, until the time is up,
-    /// and keeps the rest for later.
+    /// Scans folders, those above before those below, and Git's first; while a command runs, until
+    /// the time is up, and keeps the rest for later. Returns the folders that the budget left out.
     fn scan_folders(
         &mut self,
         start: Vec<PathNode>,
         when: ScanPhase,
         while_it_runs: Option<(&File, Instant)>,
-    ) {
+    ) -> Vec<PathNode> {
         let mut waiting: VecDeque<(PathNode, Option<Arc<OpenParent>>)> =
             start.into_iter().map(|node| (node, None)).collect();
-        let mut left = MOST_ENTRIES;
+        let (mut cost, most) = match when {
+            ScanPhase::First => (0, MOST_COST),
+            ScanPhase::Later | ScanPhase::Peek => (0, MOST_LAST_COST),
+        };
         while let Some((node, near)) = waiting.pop_front() {
-            if while_it_runs.is_some_and(|(_, until)| Instant::now() >= until) {
-                self.unread.push_back(node);
-                self.unread
-                    .extend(waiting.into_iter().map(|(node, _)| node));
-                return;
+            let is_late = while_it_runs.is_some_and(|(_, until)| Instant::now() >= until);
+            if is_late || cost >= most {
+                let left = waiting.into_iter().map(|(node, _)| node);
+                let left = std::iter::once(node).chain(left);
+                if is_late {
+                    self.unread.extend(left);
+                    return Vec::new();
+                }
+                return left.collect();
             }
             let Some(opened) = self.open(&node, near.as_deref()) else {
                 continue;
@@ -114,7 +120,7 @@ impl ProtectedFiles {
                 // Before it is read, so that nothing is missed in between.
                 self.watch(&node, folder, while_it_runs.map(|(events, _)| events));
             }
-            let found = self.read(folder, left);
+            let found = self.read(folder);
             let mut below = Vec::new();
             for (name, kind, may_govern) in found.entries {
                 let node = node.child(&name);
@@ -133,20 +139,27 @@ impl ProtectedFiles {
             if is_of_git(found.parts) {
                 self.meet_git_folder(&node, when);
             }
-            if found.count > left {
-                self.is_complete = false;
-                // A later, more patient scan must read it all.
-                if let (Some(scanned), Ok(facts)) = (&mut self.scanned, fstat(folder)) {
-                    scanned.remove(&(facts.st_dev, facts.st_ino));
+            if found.count > MOST_ENTRIES {
+                match when {
+                    ScanPhase::First => self.close(node, "has too many entries"),
+                    ScanPhase::Later | ScanPhase::Peek => self.is_complete = false,
                 }
-                return;
+                continue;
             }
-            left -= found.count;
+            cost += found.count + FOLDER_COST;
             let near = (!below.is_empty())
                 .then(|| OpenParent::keep(opened))
                 .flatten();
-            waiting.extend(below.into_iter().map(|node| (node, near.clone())));
+            for node in below {
+                let near = near.clone();
+                if node.is_of_git() {
+                    waiting.push_front((node, near));
+                } else {
+                    waiting.push_back((node, near));
+                }
+            }
         }
+        Vec::new()
     }
 
     /// Opens a folder that should be scanned.
@@ -199,89 +212,8 @@ impl ProtectedFiles {
         is_near && !is_skipped && !is_worktree && !is_closed
     }
 
-    fn remember_if_protected(&mut self, node: &PathNode, kind: FileType) {
-        if node.is_protected() {
-            self.remember(node.clone());
-        } else if kind == FileType::Symlink {
-            // A link may stand for the first part of a protected name.
-            let path = self.path_of(node);
-            protected_rests(&node.name().to_string_lossy())
-                .for_each(|rest| self.follow_links(&path.join(rest)));
-        }
-    }
-
-    /// Remembers a protected file that exists.
-    fn remember(&mut self, node: PathNode) {
-        let Some(existing) = ProtectedFile::at(&self.roots, node, self.hold()) else {
-            return;
-        };
-        if existing.path.as_os_str().len() >= LONGEST_PATH {
-            self.is_complete = false;
-            return;
-        }
-        match &existing.was.kind {
-            OriginalKind::Link(_) => return self.follow_links(&existing.path),
-            OriginalKind::Folder if existing.node.name() == OsStr::new(GIT_FOLDER) => {
-                self.pinned.push(existing.path.clone());
-                git::obeyed(&existing.path)
-                    .iter()
-                    .for_each(|path| self.follow_links(path));
-            }
-            OriginalKind::File(..) | OriginalKind::Folder => self.fixed.push(existing.path.clone()),
-        }
-        if !self.is_known(&existing.node) {
-            self.existing.push(existing);
-        }
-    }
-
-    fn hold(&self) -> KeepOpen {
-        if self.holds && self.existing.len() < MOST_HELD {
-            KeepOpen::Yes
-        } else {
-            KeepOpen::No
-        }
-    }
-
-    /// Remembers every link on the way of a path, and its target.
-    fn follow_links(&mut self, path: &Path) {
-        let (links, end) = resolve_links(path);
-        for link in links {
-            let Some(node) = self.node_of(&link) else {
-                continue;
-            };
-            if let Some(above) = node.above().cloned() {
-                self.watch_at(&above);
-            }
-            if !self.is_known(&node)
-                && let Some(existing) = ProtectedFile::at(&self.roots, node, self.hold())
-            {
-                self.existing.push(existing);
-                self.ways
-                    .push(link.parent().map(Path::to_path_buf).unwrap_or_default());
-            }
-        }
-        let holds_root = |end: &Path| self.roots.iter().any(|root| root.path.starts_with(end));
-        let Some(end) = end.filter(|end| !holds_root(end)) else {
-            return;
-        };
-        let Some(node) = self.node_of(&end) else {
-            return;
-        };
-        let there = end
-            .ancestors()
-            .skip(1)
-            .find(|above| above.is_dir())
-            .and_then(|above| self.node_of(above));
-        there.into_iter().for_each(|above| self.watch_at(&above));
-        if end.exists() {
-            self.remember(node)
-        } else {
-            self.aliases.push(end)
-        }
-    }
-
     /// Watches a folder, if possible.
-    fn watch_at(&mut self, node: &PathNode) {
+    pub(super) fn watch_at(&mut self, node: &PathNode) {
         if let Some(folder) = self.open(node, None) {
             self.watch(node, folder.folder(), None);
         }
@@ -335,8 +267,7 @@ impl ProtectedFiles {
             return;
         }
         if when == ScanPhase::First {
-            git_names().for_each(|name| self.remember(folder.child(OsStr::new(name))));
-            self.bare.insert(folder.clone());
+            self.remember_parts(folder);
         } else {
             // Without `HEAD` it is not one.
             self.intruders.insert(folder.child(OsStr::new("HEAD")));
@@ -351,7 +282,7 @@ impl ProtectedFiles {
     }
 
     /// Reads a folder.
-    fn read(&self, folder: &OwnedFd, most: usize) -> FolderContents {
+    fn read(&self, folder: &OwnedFd) -> FolderContents {
         let mut found = FolderContents::default();
         let mut space = [MaybeUninit::uninit(); SPACE];
         let mut entries = RawDir::new(folder, &mut space);
@@ -361,7 +292,7 @@ impl ProtectedFiles {
                 continue;
             }
             found.count += 1;
-            if found.count > most {
+            if found.count > MOST_ENTRIES {
                 break;
             }
             let kind = match entry.file_type() {
@@ -373,7 +304,7 @@ impl ProtectedFiles {
                 found.parts |= 1 << part;
             }
             let may_govern = kind == FileType::Symlink
-                || !self.aliases.is_empty()
+                || self.alias_names.contains(OsStr::from_bytes(name))
                 || is_protected_name(&String::from_utf8_lossy(name));
             if may_govern || kind == FileType::Directory {
                 found
@@ -407,32 +338,4 @@ fn is_of_git(parts: u32) -> bool {
 fn is_there(facts: &Result<Stat, Errno>) -> bool {
     // A process that closed the folder may hide something in it; a link in its place leads elsewhere.
     !matches!(facts, Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
-}
-
-/// Every link on the way of a path, and where it ends; a missing path ends where it would be.
-fn resolve_links(path: &Path) -> (Vec<PathBuf>, Option<PathBuf>) {
-    const MOST_LINKS: usize = 40;
-    let mut links = Vec::new();
-    let mut at = PathBuf::from("/");
-    let mut waiting: VecDeque<_> = path.iter().map(OsStr::to_owned).collect();
-    while let Some(part) = waiting.pop_front() {
-        match part.as_bytes() {
-            b"/" => at = PathBuf::from("/"),
-            b"." => {}
-            b".." => drop(at.pop()),
-            _ => at.push(part),
-        }
-        if let Ok(target) = std::fs::read_link(&at) {
-            if links.len() == MOST_LINKS {
-                return (links, None);
-            }
-            links.push(at.clone());
-            at.pop();
-            target
-                .iter()
-                .rev()
-                .for_each(|part| waiting.push_front(part.to_owned()));
-        }
-    }
-    (links, Some(at))
 }
