@@ -186,14 +186,14 @@ impl Desugar<'_> {
                     .arg_patterns
                     .iter()
                     .filter_map(|pattern| Pattern::new(pattern, separator).ok())
-                    .collect()
+                    .collect::<Vec<_>>()
             };
             let matcher = match Pattern::new(&constraint.tool, Separator::Ordinary) {
                 Ok(tool) => Matcher::Argument {
                     tool,
                     key: constraint.arg_key.clone(),
                     patterns: constraint.arg_patterns.clone(),
-                    paths: compile(Separator::Literal),
+                    paths: compile(Separator::Literal).into(),
                     values: compile(Separator::Ordinary),
                 },
                 Err(_) => Matcher::ToolNotNamed(Vec::new()),

@@ -7,6 +7,7 @@ use crate::path::normalise;
 use crate::pattern::Pattern;
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Arc;
 use tool_harness_sandbox::file::{FileError, Jail};
 use tool_harness_sandbox::tier::Tier;
 
@@ -31,7 +32,7 @@ pub(super) enum Matcher {
         tool: Pattern,
         key: Option<String>,
         patterns: Vec<String>,
-        paths: Vec<Pattern>,
+        paths: Arc<[Pattern]>,
         values: Vec<Pattern>,
     },
     /// A client's tool would change the files that govern it, or decide in a person's place.
@@ -100,10 +101,7 @@ impl Matcher {
                 if !tool.is_match(name) {
                     return None;
                 }
-                let keys: Vec<&str> = match key {
-                    Some(key) => vec![key],
-                    None => path_params.iter().map(String::as_str).collect(),
-                };
+                let keys = keys(key.as_deref(), path_params);
                 if keys.is_empty() {
                     return Some(
                         "the rule is about path arguments and the tool declares none"
@@ -112,8 +110,7 @@ impl Matcher {
                     );
                 }
                 keys.into_iter().find_map(|key| {
-                    let is_path = path_params.iter().any(|param| param == key)
-                        || patterns.iter().any(|pattern| pattern.contains('/'));
+                    let is_path = is_path(key, path_params, patterns);
                     let reading = if is_path {
                         Reading::Path(*files)
                     } else {
@@ -146,6 +143,30 @@ impl Matcher {
             _ => None,
         }
     }
+}
+
+/// The arguments that a constraint is about.
+fn keys<'a>(key: Option<&'a str>, path_params: &'a [String]) -> Vec<&'a str> {
+    match key {
+        Some(key) => vec![key],
+        None => path_params.iter().map(String::as_str).collect(),
+    }
+}
+
+/// Whether a constraint reads an argument as a path.
+fn is_path(key: &str, path_params: &[String], patterns: &[String]) -> bool {
+    path_params.iter().any(|param| param == key)
+        || patterns.iter().any(|pattern| pattern.contains('/'))
+}
+
+/// The arguments that a constraint reads as paths.
+pub(super) fn path_keys<'a>(
+    key: Option<&'a str>,
+    path_params: &'a [String],
+    patterns: &[String],
+) -> impl Iterator<Item = &'a str> {
+    let keys = keys(key, path_params).into_iter();
+    keys.filter(|key| is_path(key, path_params, patterns))
 }
 
 fn not_listed(patterns: &[Pattern], name: &str) -> Option<Objection> {

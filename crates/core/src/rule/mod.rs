@@ -2,10 +2,12 @@
 
 mod desugar;
 mod matcher;
+mod opened;
 
 pub use crate::decision::Action;
 pub use desugar::rules;
 pub(crate) use desugar::{builtin_meant, builtin_pattern, names_builtins};
+pub(crate) use opened::judged_paths;
 
 use crate::artifact::Authority;
 use crate::builtin::Builtin;

@@ -77,13 +77,14 @@ impl CallAccess for RustCall<'_> {
         if !self.tool.effects.contains(Effects::WRITE) {
             bounds.write = Some(Vec::new());
         }
-        if bounds.is_open() {
+        let judged = self.ctx.judged_paths();
+        if bounds.is_open() && judged.is_empty() {
             return Ok(Arc::clone(jail));
         }
         let kept = jail
             .with_bounds(bounds)
             .map_err(|error| Refusal::new(Code::SandboxUnavailable, error.to_string()))?;
-        Ok(Arc::new(kept))
+        Ok(Arc::new(kept.judging(judged)))
     }
 
     fn run(&self, program: Program) -> Access<'_, Ran> {

@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tool_harness_sandbox::file::JudgedPath;
 
 /// One call in progress. Cheap to clone.
 #[derive(Clone)]
@@ -152,6 +153,18 @@ impl Context {
         self.0.hold.get()?.upgrade()
     }
 
+    /// Remembers the paths that constraints judged.
+    pub(super) fn judged(&self, paths: Vec<JudgedPath>) {
+        if !paths.is_empty() {
+            let _ = self.0.judged.set(paths.into());
+        }
+    }
+
+    /// The paths that constraints judged: what the body opens under their names is judged again.
+    pub(super) fn judged_paths(&self) -> &[JudgedPath] {
+        self.0.judged.get().map_or(&[], |paths| paths)
+    }
+
     pub(super) fn cancelled_when_over(&self) -> CancellationToken {
         let over = self.0.over.get_or_init(|| self.0.call.cancel.child_token());
         // The call may have ended before the token existed, and nothing else would cancel it.
@@ -261,6 +274,8 @@ pub(super) struct Inner {
     interrupted: OnceLock<Control>,
     /// What the call holds exclusively while it runs.
     hold: OnceLock<Weak<Hold>>,
+    /// Its arguments that are paths and that constraints judged.
+    judged: OnceLock<Box<[JudgedPath]>>,
 }
 
 impl Inner {
@@ -291,6 +306,7 @@ impl Inner {
             writing: Mutex::new(()),
             interrupted: OnceLock::new(),
             hold: OnceLock::new(),
+            judged: OnceLock::new(),
         }
     }
 }

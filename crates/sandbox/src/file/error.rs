@@ -30,6 +30,16 @@ pub enum FileError {
         "`{0}` is private: no tool sees keys, histories and what other programs keep in a home; work in a folder of its own"
     )]
     Private(String),
+    /// The path leads to a file that the rules which judged the path do not accept.
+    #[error("`{path}` leads to `{real}`: {why}")]
+    Ruled {
+        /// As given.
+        path: String,
+        /// What was opened.
+        real: String,
+        /// The rule, and what it accepts.
+        why: String,
+    },
     /// The file has other names, so a change could reach a file outside the workspace.
     #[error("`{0}` has more than one hard link; write to a new file, or remove this name first")]
     HardLinked(String),
@@ -121,6 +131,7 @@ impl FileError {
                 | Self::Protected(_)
                 | Self::OutOfBounds(_)
                 | Self::Private(_)
+                | Self::Ruled { .. }
                 | Self::HardLinked(_)
                 | Self::NotRegular(_)
                 | Self::Link(_)

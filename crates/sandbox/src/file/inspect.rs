@@ -16,7 +16,7 @@ impl Jail {
         let inside = self.parse(path)?;
         match open_beneath(self.root.as_fd(), inside.as_str(), OFlags::PATH, BENEATH) {
             Ok(opened) => {
-                self.judge_listed(opened.as_fd(), path)?;
+                self.judge_listed(opened.as_fd(), inside.as_str(), path)?;
                 fstat(&opened)
                     .map(|stat| Some(Stat::of(&stat)))
                     .map_err(|errno| FileError::from_os(path, errno))
@@ -31,6 +31,7 @@ impl Jail {
     fn judge_listed(
         &self,
         opened: BorrowedFd<'_>,
+        inside: &str,
         given: &str,
     ) -> Result<Option<String>, FileError> {
         if self.is_open() {
@@ -38,6 +39,7 @@ impl Jail {
         }
         let real = self.real_of(opened, given)?;
         self.private.judge(&real, given)?;
+        self.judge_opened(inside, &real, given)?;
         if self.bounds.leads_on(&real) {
             Ok(Some(real))
         } else {
@@ -51,7 +53,7 @@ impl Jail {
         let failed = |errno| FileError::from_open(path, errno);
         let opened = open_beneath(self.root.as_fd(), inside.as_str(), READ_DIRECTORY, BENEATH)
             .map_err(failed)?;
-        let real = self.judge_listed(opened.as_fd(), path)?;
+        let real = self.judge_listed(opened.as_fd(), inside.as_str(), path)?;
         let mut directory = Dir::new(opened).map_err(failed)?;
         let mut entries = Vec::new();
         while let Some(entry) = directory.read() {

@@ -5,7 +5,8 @@
 //! 1. The jail opens a given path only through `open`, which never leaves the root descriptor.
 //! 2. It changes nothing except through a `target::WriteTarget`: an opened directory whose real
 //!    path was judged, and a name in it.
-//! 3. It asks an opened descriptor for the kind of a file, never a path that is opened later.
+//! 3. Rules that judged a path before a call began judge the real path of what was opened again.
+//! 4. It asks an opened descriptor for the kind of a file, never a path that is opened later.
 
 mod bound;
 mod change;
@@ -14,6 +15,7 @@ mod first;
 mod guard;
 mod ignored;
 mod inspect;
+mod judged;
 mod open;
 mod path;
 mod pattern;
@@ -34,6 +36,8 @@ pub use bound::PathBounds;
 pub use error::FileError;
 pub use first::FirstResults;
 pub use guard::WriteGuard;
+use judged::JudgedPaths;
+pub use judged::{JudgedPath, Opened};
 pub use open::open_nonblocking;
 use private::PrivatePlaces;
 pub(crate) use protected::{GIT_FOLDER, is_git_folder, protected_pairs};
@@ -54,6 +58,8 @@ pub struct Jail {
     bounds: Arc<PathBounds>,
     /// What of it belongs to a person.
     private: Arc<PrivatePlaces>,
+    /// Paths that rules judged already.
+    judged: JudgedPaths,
 }
 
 impl Jail {
@@ -73,7 +79,16 @@ impl Jail {
             path: self.path.clone(),
             bounds: Arc::new(bounds),
             private: Arc::clone(&self.private),
+            judged: self.judged.clone(),
         })
+    }
+
+    /// The same folder, where whatever is opened under the names of these paths is judged again, by
+    /// its real path.
+    #[must_use]
+    pub fn judging(mut self, paths: &[JudgedPath]) -> Self {
+        self.judged = JudgedPaths::of(&self.path, paths);
+        self
     }
 
     /// The same folder for a person: with this home, which the machine's list of users may not have,

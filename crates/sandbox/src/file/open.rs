@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 use super::error::{FileError, shown};
 use super::guard::WriteGuard;
+use super::judged::JudgedPaths;
 use super::path::{RelativePath, join};
 use super::private::PrivatePlaces;
 use super::protected::{GIT_FOLDER, is_protected, protected_paths};
@@ -79,6 +80,7 @@ impl Jail {
             private: Arc::new(PrivatePlaces::new(&path, None, None)),
             path,
             bounds: Arc::default(),
+            judged: JudgedPaths::default(),
         })
     }
 
@@ -139,7 +141,9 @@ impl Jail {
     pub(super) fn open_file(&self, given: &str) -> Result<(File, rustix::fs::Stat), FileError> {
         let (file, stat) = self.open_regular(given)?;
         if !self.is_open() {
-            self.judge_read(&self.real_of(file.as_fd(), given)?, given)?;
+            let real = self.real_of(file.as_fd(), given)?;
+            self.judge_read(&real, given)?;
+            self.judge_opened(self.parse(given)?.as_str(), &real, given)?;
         }
         Ok((file, stat))
     }

@@ -71,7 +71,7 @@ impl PrivatePlaces {
 impl Jail {
     /// Whether every path may be read.
     pub(super) fn is_open(&self) -> bool {
-        self.bounds.is_open() && self.private.found().is_empty()
+        self.bounds.is_open() && self.judged.is_empty() && self.private.found().is_empty()
     }
 
     /// Whether no tool sees a path.

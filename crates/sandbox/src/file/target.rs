@@ -54,6 +54,7 @@ impl Jail {
         };
         let real = join(&self.real_of(directory.as_fd(), given)?, name);
         guard.judge(&real)?;
+        self.judge_change(inside.as_str(), &real, given)?;
         Ok(WriteTarget {
             directory,
             name: name.into(),
@@ -68,7 +69,9 @@ impl Jail {
         let inside: RelativePath = self.parse(path)?;
         guard.judge(inside.as_str())?;
         let made = self.make_directories(&guard, inside.as_str(), path)?;
-        guard.judge(&self.real_of(made.as_fd(), path)?)
+        let real = self.real_of(made.as_fd(), path)?;
+        guard.judge(&real)?;
+        self.judge_change(inside.as_str(), &real, path)
     }
 
     /// Opens a directory and creates missing components one at a time, each in an opened directory
@@ -91,7 +94,9 @@ impl Jail {
             path = join(&path, name);
             current = match open(&path) {
                 Err(Errno::NOENT) => {
-                    guard.judge(&join(&self.real_of(current.as_fd(), given)?, name))?;
+                    let real = join(&self.real_of(current.as_fd(), given)?, name);
+                    guard.judge(&real)?;
+                    self.judge_change(&path, &real, given)?;
                     match mkdirat(&current, name, Mode::from_raw_mode(0o777)) {
                         Ok(()) | Err(Errno::EXIST) => {}
                         Err(errno) => return Err(FileError::from_os(given, errno)),

@@ -3,6 +3,7 @@
 mod builtins;
 mod bundles;
 mod hooks;
+mod race;
 mod rules;
 
 use crate::support::{Project, call};

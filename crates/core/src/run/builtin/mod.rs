@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use tool_harness_sandbox::file::{FileError, Jail};
+use tool_harness_sandbox::file::{FileError, Jail, JudgedPath};
 
 /// A built-in call that passed all checks.
 pub(super) struct BuiltinCall {
@@ -75,6 +75,8 @@ pub(super) struct BuiltinCaller<'a> {
     pub(super) limits: Limits,
     pub(super) traces: &'a Arc<SideOutcomes>,
     pub(super) alive: Option<mpsc::Sender<()>>,
+    /// The paths that constraints judged.
+    pub(super) judged: &'a [JudgedPath],
 }
 
 /// Runs a built-in in the harness's process.
@@ -97,12 +99,13 @@ pub(super) async fn run(
         .jail
         .as_ref()
         .ok_or("this program has no workspace")?;
-    let jail = match bounds.is_open() {
+    let jail = match bounds.is_open() && by.judged.is_empty() {
         true => Arc::clone(whole),
         false => Arc::new(
             whole
                 .with_bounds(bounds)
-                .map_err(|error| error.to_string())?,
+                .map_err(|error| error.to_string())?
+                .judging(by.judged),
         ),
     };
     // Cancels the built-in when the call is cancelled, when the deadline passes, or when the worker

@@ -29,6 +29,7 @@ impl Crossing for HookCrossing<'_> {
             limits: Limits::default(),
             traces: &Arc::default(),
             alive: None,
+            judged: &[],
         };
         run(
             self.ctx,

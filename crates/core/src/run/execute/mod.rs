@@ -20,6 +20,7 @@ use crate::content::ContentBlock;
 use crate::refusal::{Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::result::Enforced;
+use crate::rule::judged_paths;
 use crate::tool::ToolOutput;
 use crate::view::ActiveTool;
 use around::layered;
@@ -31,6 +32,7 @@ use repeat::repeated;
 use script::run_script;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use tool_harness_sandbox::file::JudgedPath;
 
 /// A call whose body ran or could not run.
 pub(super) struct Executed {
@@ -56,6 +58,7 @@ pub(super) async fn execute(ctx: &Context, approved: Approved) -> Executed {
         let arguments = arguments.clone();
         Box::new(Sent { arguments, raw })
     });
+    ctx.judged(judged(ctx, &tool, &arguments));
     let (outcome, enforced) = carried_out(ctx, &tool, arguments).await;
     Executed {
         tool,
@@ -64,6 +67,21 @@ pub(super) async fn execute(ctx: &Context, approved: Approved) -> Executed {
         enforced,
         _made_here: (),
     }
+}
+
+/// The paths in the arguments that constraints judged.
+fn judged(ctx: &Context, tool: &ActiveTool, arguments: &Map<String, Value>) -> Vec<JudgedPath> {
+    let (rules, jail) = (&ctx.view().rules, ctx.shared().jail.as_deref());
+    let (Some(jail), Some(relevant)) = (jail, &tool.rules) else {
+        return Vec::new();
+    };
+    judged_paths(
+        relevant.iter().filter_map(|index| rules.get(*index)),
+        tool.name(),
+        &tool.tool.annotations.path_params,
+        arguments,
+        jail.root(),
+    )
 }
 
 /// Waits for a permit, injects values, and runs the body, unless the call repeats one that was done.

@@ -192,6 +192,7 @@ impl Crossing for ToolCrossing<'_> {
             limits: self.tool.limits,
             traces: &self.traces,
             alive: self.alive.clone(),
+            judged: self.ctx.judged_paths(),
         };
         let outcome = run(self.ctx, by, &call, self.deadline).await;
         let outcome = self.after(&call, outcome).await;

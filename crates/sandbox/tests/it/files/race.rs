@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use tool_harness_sandbox::file::{FileError, Omit, Visitor, WalkedFile};
+use tool_harness_sandbox::file::{FileError, Jail, JudgedPath, Omit, Opened, Visitor, WalkedFile};
 
 use crate::files::world::{SECRET, World};
 
@@ -301,5 +301,56 @@ fn writers_at_the_same_time_leave_one_whole_text() {
     let text = world.text("shared");
     assert!(text.len() == 4096 && text.bytes().all(|byte| Some(byte) == text.bytes().next()));
     assert_eq!(world.text("log").len(), 800);
+    world.assert_tidy();
+}
+
+#[test]
+fn what_is_opened_is_judged_by_where_it_is_and_not_by_its_name() {
+    let world = World::quick();
+    for folder in ["allowed/d", "closed"] {
+        fs::create_dir_all(world.ws(folder)).expect("a directory");
+        fs::write(world.ws(folder).join("file"), "text").expect("a file");
+    }
+    world.link("../closed", "allowed/other");
+    let (d, other) = (world.ws("allowed/d"), world.ws("allowed/other"));
+    let judged = |path: &str| {
+        let objection = |real: &str, _: Opened| {
+            (!real.starts_with("allowed/")).then(|| "only in `allowed`".to_owned())
+        };
+        let jail = Jail::open(&world.ws("")).expect("a jail");
+        jail.judging(&[JudgedPath::new(path, objection)])
+    };
+    let before = fs::read_dir(world.ws("closed"))
+        .expect("a directory")
+        .count();
+    while_swapping(
+        TREE_TRIES,
+        || exchange(&d, &other),
+        |index| {
+            let path = |name: &str| format!("allowed/d/{name}{}", index % 70);
+            match index % 7 {
+                0 => judged("allowed/d/file")
+                    .write("allowed/d/file", b"text")
+                    .map(drop),
+                1 => judged("allowed/d").append(&path("new"), b"x"),
+                2 => judged(&path("a/b")).mkdir(&path("a/b")),
+                3 => {
+                    let file = format!("{}/file", path("made"));
+                    judged(&file).write(&file, b"x").map(drop)
+                }
+                4 => judged("allowed").copy("src/main.rs", &path("copied")),
+                // A folder is made first: it is judged by what will be in it.
+                5 => judged(&format!("{}/x", path("c"))).mkdir(&path("c")),
+                _ => judged(".")
+                    .rename("allowed/d/file", "allowed/d/moved")
+                    .or_else(|_| judged(".").rename("allowed/d/moved", "allowed/d/file")),
+            }
+        },
+    );
+    let left = fs::read_dir(world.ws("closed"))
+        .expect("a directory")
+        .count();
+    assert_eq!(left, before, "something was written there");
+    assert_eq!(world.text("closed/file"), "text");
     world.assert_tidy();
 }
