@@ -11,12 +11,13 @@
 mod fold;
 mod layout;
 mod memory;
+mod message;
 mod names;
 #[expect(dead_code, reason = "some calls are the harness's only")]
 mod sys;
 
 use core::arch::global_asm;
-use core::mem::{MaybeUninit, size_of, size_of_val};
+use core::mem::{MaybeUninit, size_of_val};
 use core::panic::PanicInfo;
 use layout::{
     ANY, BLOCK, CGROUPS, CHECK, COMMAND, COMMAND_BASE, CONTAINER, CONTAINER_AHEAD, CONTAINER_BASE,
@@ -25,6 +26,7 @@ use layout::{
     OVERDUE, OWN_PROCESS, Op, PEER, PID_NAMESPACE, POKE, READY, RULES, SLOTS, STATUS,
     SyscallProgram,
 };
+use message::{Passed, receive, receive_message};
 use names::Supervisor;
 use sys::number;
 
@@ -36,13 +38,11 @@ global_asm!(".globl _start", "_start:", "mov x29, xzr", "bl {main}", "brk #1", m
 const SIGCHLD: u64 = 17;
 const SIGKILL: u64 = 9;
 const EPERM: i64 = -1;
-const EINTR: i64 = -4;
 const ECHILD: i64 = -10;
 const NO_HANG: u64 = 1;
 const ALL_KINDS: u64 = 0x4000_0000;
 
 type Slots = [i64; SLOTS];
-type Passed = [i32; MOST_PASSED];
 
 extern "C" fn main() -> ! {
     // SAFETY: the harness passed such a block there.
@@ -276,57 +276,6 @@ fn enter(doors: &Passed, count: usize) {
     }
 }
 
-/// The next message of the harness: its kind, and the number of descriptors it passes.
-fn receive(passed: &mut Passed) -> Option<(u8, usize)> {
-    let mut words = [0_u8; 8];
-    match receive_message(CONTROL, &mut words, passed)? {
-        (1, count @ 1..) => Some((words[0], count)),
-        _ => None,
-    }
-}
-
-/// The next message on a socket: how many bytes it has, and how many descriptors it passes. `None`
-/// if there will be none.
-fn receive_message(
-    socket: i32,
-    words: &mut [u8; 8],
-    passed: &mut Passed,
-) -> Option<(usize, usize)> {
-    const HEAD: u64 = 16;
-    const SOCKET_RIGHTS: u64 = 1 | 1 << 32;
-    const CLOSE_ON_EXEC: u64 = 0x4000_0000;
-    let part = [words.as_mut_ptr() as u64, words.len() as u64];
-    let mut rights = [0_u64; 2 + MOST_PASSED.div_ceil(2)];
-    loop {
-        let mut message = [
-            0,
-            0,
-            &raw const part as u64,
-            1,
-            &raw mut rights as u64,
-            size_of_val(&rights) as u64,
-            0,
-        ];
-        let args = [socket as u64, &raw mut message as u64, CLOSE_ON_EXEC];
-        // SAFETY: the message points to as much space as it says, all of it live.
-        let bytes = unsafe { sys::call(number::RECVMSG, args) };
-        if bytes == EINTR {
-            continue;
-        }
-        if bytes <= 0 {
-            return None;
-        }
-        let mut count = 0;
-        if rights[1] == SOCKET_RIGHTS && rights[0] >= HEAD {
-            count = ((rights[0] - HEAD) as usize / size_of::<i32>()).min(MOST_PASSED);
-        }
-        for (at, passed) in passed[..count].iter_mut().enumerate() {
-            *passed = (rights[2 + at / 2] >> (32 * (at % 2))) as i32;
-        }
-        return Some((bytes as usize, count));
-    }
-}
-
 /// Makes the three streams the standard ones.
 fn take_streams(streams: [i32; 3]) {
     for (standard, stream) in streams.into_iter().enumerate() {
@@ -455,7 +404,7 @@ fn watch(
                     // still its own.
                     unsafe { sys::call(number::KILL, [command as u64, signal.into()]) };
                 }
-                -11 | EINTR => {}
+                -11 | message::EINTR => {}
                 _ => return Over::Unwanted,
             }
         }

@@ -26,18 +26,15 @@ pub(super) fn real(path: &Path) -> PathBuf {
         if real.as_os_str().len() >= MAX_PATH || links >= MAX_LINKS {
             continue;
         }
-        match std::fs::read_link(&real) {
-            Ok(target) => {
-                links += 1;
-                real.pop();
-                if target.is_absolute() {
-                    real = PathBuf::from("/");
-                }
-                for part in parts(&target).into_iter().rev() {
-                    ahead.push_front(part);
-                }
+        if let Ok(target) = std::fs::read_link(&real) {
+            links += 1;
+            real.pop();
+            if target.is_absolute() {
+                real = PathBuf::from("/");
             }
-            Err(_) => {}
+            for part in parts(&target).into_iter().rev() {
+                ahead.push_front(part);
+            }
         }
     }
     real

@@ -7,7 +7,7 @@ use crate::layout::{
     ANSWER_ALLOWED, ASK_CONFIGURATION, ASK_FOLDER, ASK_POINTER, CONTROL, TELL_REFUSED,
 };
 use crate::sys::{self, number};
-use crate::{Passed, receive_message};
+use crate::message::{Passed, receive_message};
 
 impl Supervisor {
     /// Refuses a deed on a name, or makes sure that it is harmless; returns whether the file leads
