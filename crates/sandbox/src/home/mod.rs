@@ -100,15 +100,11 @@ mod tests {
             "where a link leads"
         );
         assert_eq!(private("dotfiles"), [home.join("dotfiles/ssh")]);
-        assert_eq!(private("project"), [PathBuf::new(); 0]);
+        assert!(private("project").is_empty());
         assert!(private(".config").contains(&home.join(".config/gh")));
-        assert_eq!(
-            private(".."),
-            [PathBuf::new(); 0],
-            "only plain paths are compared"
-        );
+        assert!(private("..").is_empty(), "only plain paths are compared");
         let around = home.parent().expect("a parent");
-        assert_eq!(homes.private_in(around, &home), [home.clone()]);
+        assert_eq!(homes.private_in(around, &home), std::slice::from_ref(&home));
         assert!(is_private(Path::new(".ssh/id")) && is_private(Path::new(".config/gh")));
         assert!(!is_private(Path::new(".config")) && !is_private(Path::new("project/.ssh")));
     }
