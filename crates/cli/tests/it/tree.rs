@@ -264,13 +264,14 @@ const LAYERS: [&str; 45] = [
 ];
 
 /// The modules of `run`, lowest first. `mod` is the path itself.
-const STAGES: [&str; 21] = [
+const STAGES: [&str; 22] = [
     // What the stages use.
     "cut",
     "deadline",
     "outcome",
     "in_flight",
     "secrets",
+    "audience",
     "shared",
     "context",
     "record",

@@ -1,8 +1,8 @@
 //! The context of one call, which every stage receives.
 
+use super::audience::Audience;
 use super::deadline::Deadline;
 use super::in_flight::Hold;
-use super::record::Audience;
 use super::shared::Shared;
 use crate::call::{Arguments, Call};
 use crate::control::Control;

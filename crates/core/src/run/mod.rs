@@ -4,6 +4,7 @@ mod access;
 mod admit;
 mod approve;
 mod ask;
+mod audience;
 mod authorize;
 mod before;
 mod builtin;
@@ -25,12 +26,12 @@ pub use chain::HookReport;
 pub use explain::{Explanation, Hosts, StageOutcome};
 pub(crate) use shared::Environment;
 
+pub(crate) use audience::Audience;
 pub(crate) use chain::{load_artifacts, run_one};
 pub(crate) use client::{contain, judge, observe};
 pub(crate) use context::Context;
 pub(crate) use explain::explain;
 pub(crate) use in_flight::InFlight;
-pub(crate) use record::Audience;
 pub(crate) use secrets::Secrets;
 pub(crate) use shared::{EngineBase, Shared};
 

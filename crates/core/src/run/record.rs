@@ -1,62 +1,27 @@
 //! Writes the events of a call: without secrets, and without payloads unless a listener asks for
 //! them.
 
+use super::audience::Audience;
 use super::context::Context;
 use super::cut::{MOST_FIELD, MOST_NAME, cut};
 use crate::client::ClientToolCall;
 use crate::content::ContentBlock;
 use crate::digest;
-use crate::event::{EventKind, EventName, EventOrigin, EventRef, Listener, Payloads, Quoted};
-use crate::isolate::caught;
+use crate::event::{EventKind, EventName, EventOrigin, EventRef, Payloads, Quoted};
 use crate::redact::{MARK, Pass};
 use crate::refusal::{Class, Code, Refusal};
 use crate::registry::RegisteredTool;
 use crate::result::{ArtifactRef, ToolResult, encoded_len, milliseconds};
 use crate::rule::Match;
 use crate::stage::Stopwatch;
-use crate::store::{Record, StoreError};
+
 use serde_json::{Map, Value, json};
 use std::cell::LazyCell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use tokio::time::Instant;
 
 /// Events that the scripts of one call may record. A loop around `log` must not fill the record.
 const MAX_RAISED: u64 = 1000;
-
-/// Who receives events: the record, then the listeners.
-#[derive(Clone, Default)]
-pub(crate) struct Audience {
-    pub(crate) record: Option<Arc<dyn Record>>,
-    pub(crate) listeners: Arc<[Listener]>,
-}
-
-impl Audience {
-    fn is_empty(&self) -> bool {
-        self.listeners.is_empty() && self.record.is_none()
-    }
-
-    /// Appends an event to the record, then tells the listeners. The record gets no payloads.
-    pub(crate) fn deliver<'e>(
-        &self,
-        event: &EventRef<'_>,
-        with_payload: impl Fn() -> &'e EventRef<'e>,
-        until: Instant,
-    ) -> Result<(), StoreError> {
-        let appended = self.record.as_ref().map_or(Ok(()), |record| {
-            let panicked = || Err(StoreError("the record panicked".to_owned()));
-            let head = caught(|| record.append(&event.to_event())).unwrap_or_else(panicked);
-            head.map(drop)
-        });
-        for listener in &*self.listeners {
-            match listener.payloads() {
-                Payloads::LeftOut => listener.take(event, until),
-                Payloads::Included => listener.take(with_payload(), until),
-            }
-        }
-        appended
-    }
-}
 
 impl Context {
     /// Redacts a refusal, whose message may quote the arguments.

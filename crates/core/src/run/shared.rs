@@ -1,7 +1,7 @@
 //! The parts of an engine, and one version of its project.
 
+use super::audience::Audience;
 use super::in_flight::InFlight;
-use super::record::Audience;
 use super::secrets::Secrets;
 use crate::artifact::{Authority, Extent};
 use crate::call::DEFAULT_MODE;

@@ -267,7 +267,7 @@ fn a_withheld_result_names_only_who_withheld_it() {
 
 #[test]
 fn hooks_see_a_failed_call_and_can_add_text() {
-    let script = "def handle(event, payload):\n    if payload[\"is_error\"]:\n        return modify({\"content\": \"seen: \" + payload[\"error\"][\"message\"]})\n    return allow()";
+    let script = "def handle(event, payload):\n    if payload[\"is_error\"]:\n        return modify({\"content\": \"seen: \" + payload[\"error\"]})\n    return allow()";
     let project = project("tool.post", script);
     let message = json!({
         "session_id": "s", "cwd": project.path(), "hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_use_id": "toolu_1",

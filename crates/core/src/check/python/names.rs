@@ -274,7 +274,7 @@ mod tests {
                 let Some((module, _)) = call.split_once('.') else {
                     continue;
                 };
-                if modules.contains(module) {
+                if !module.is_empty() && modules.contains(module) {
                     assert!(builtin::find(call).is_some(), "{call} in: {help}");
                 }
             }

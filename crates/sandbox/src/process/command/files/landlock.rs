@@ -22,6 +22,10 @@ const OF_FOLDERS: u64 = READ_DIR | (0x1ff << 4) | REFER;
 /// where a link may lie by now.
 pub(crate) const RESOLVE_NO_LINKS: u64 = 1 << 63;
 
+/// Not a right: the path may be gone by now. For entries of a folder that was listed; without the
+/// rule for a place of the plan, a command would run with fewer rights than it needs.
+pub(crate) const MAY_BE_GONE: u64 = 1 << 62;
+
 pub(crate) const READ: u64 = READ_FILE | READ_DIR;
 pub(crate) const RUN: u64 = EXECUTE;
 pub(crate) const DEVICE: u64 = READ_FILE | WRITE_FILE | IOCTL_DEV;
@@ -113,13 +117,19 @@ pub(crate) fn make(
             block.words(&[flags, 0, NO_LINKS])
         };
         // What somebody removed since the folder around it was listed needs no rights.
+        let may_be_gone = rule.rights & MAY_BE_GONE != 0;
+        let (gone, unopened) = if may_be_gone {
+            (libc::ENOENT, libc::EBADF)
+        } else {
+            (0, 0)
+        };
         list.call(libc::SYS_openat2, &[&libc::AT_FDCWD, &path, &how, &24])
-            .may_fail_with(libc::ENOENT)
+            .may_fail_with(gone)
             .save_in(place);
         let beneath = block.words(&[rights, 0]);
         list.poke(beneath + 8, place);
         list.call(libc::SYS_landlock_add_rule, &[&set, &1, &beneath])
-            .may_fail_with(libc::EBADF);
+            .may_fail_with(unopened);
         list.close(place);
     }
 }

@@ -1,6 +1,6 @@
 //! Which Landlock rules a plan needs.
 
-use super::landlock::{DEVICE, READ, RESOLVE_NO_LINKS, RUN, Rule, change};
+use super::landlock::{DEVICE, MAY_BE_GONE, READ, RESOLVE_NO_LINKS, RUN, Rule, change};
 use super::program::needed_to_start;
 use super::runnable::Runnable;
 use super::view::{MountKind, MountPoint, View, is_within};
@@ -185,7 +185,9 @@ impl GrantBuilder<'_> {
         let is_whole =
             exceptions.is_empty() && !(what == MountKind::Write && Some(path) == self.closed_top);
         if rights != 0 && (is_whole || !hides) {
-            self.rules.push(rule(path, rights, kind.is_dir()));
+            let is_place = self.view.mounts.iter().any(|mount| mount.path == path);
+            let listed = if is_place { 0 } else { MAY_BE_GONE };
+            self.rules.push(rule(path, rights | listed, kind.is_dir()));
         }
         if is_whole || !kind.is_dir() {
             return;

@@ -183,7 +183,18 @@ impl View {
             .chain(in_trees)
             .chain(files.hidden.iter().cloned())
             .filter_map(|path| fs::canonicalize(path).ok());
-        let hidden: Vec<PathBuf> = hidden.collect();
+        // What lies in a folder that the command's user cannot pass is out of its reach, and of
+        // the helper's, unless it is in a tree that is put back.
+        let is_reached = |path: &PathBuf| {
+            let may_pass =
+                |above: &Path| fs::metadata(above).is_ok_and(|facts| identity.may(&facts, 1));
+            identity.change == UserChange::None
+                || path.ancestors().skip(1).all(may_pass)
+                || path
+                    .ancestors()
+                    .any(|above| wanted.get(above).is_some_and(|what| what.is_tree()))
+        };
+        let hidden: Vec<PathBuf> = hidden.filter(is_reached).collect();
         wanted.extend(hidden.into_iter().map(|path| (path, MountKind::Hidden)));
         for (path, what) in protected.fixed.iter().map(|path| (path, MountKind::Read)) {
             // Hidden files stay hidden.
