@@ -70,13 +70,15 @@ pub struct Function {
     pub parameters: Vec<String>,
 }
 
-/// A timeout that is written out in a call of a built-in.
+/// A timeout that is written out in a call of a built-in, or in the variable that it is given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeoutLiteral {
     /// The built-in, as `http.get`, at the place of the argument.
     pub at: Named,
     /// How many bytes the argument has, with its name.
     pub length: u32,
+    /// The value as it is written: a number, or a variable that holds it.
+    pub written: String,
     /// The parameter: `timeout_ms` or `timeout_seconds`.
     pub parameter: String,
     /// How it is given.
@@ -153,6 +155,8 @@ pub struct Facts {
     pub payload_changes: Vec<Named>,
     /// What a hook does with `payload["result"]` that only text allows, such as `lower`.
     pub text_results: Vec<Named>,
+    /// Keys that a hook reads from `payload["result"]`, which only a dict has.
+    pub dict_results: Vec<Named>,
     /// What a hook does with `payload["error"]` that only a dict allows, such as `code` for
     /// `payload["error"]["code"]`; `None` for a comparison with it.
     pub dict_errors: Vec<Named>,

@@ -162,7 +162,7 @@ fn bundle_state(bundle: &Bundle) -> (&'static str, Option<&str>) {
     match &bundle.state {
         BundleState::On => ("on", None),
         BundleState::Off => ("off", Some("its condition is false")),
-        BundleState::HooksOnly(problem) => ("hooks only", Some(&problem.message)),
+        BundleState::HooksOnly(doubt) => ("hooks only", Some(&doubt.because)),
     }
 }
 

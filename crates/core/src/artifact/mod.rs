@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub use json_schema::json_schema;
 pub(crate) use kind::agent::Agent;
 pub(crate) use kind::bundle::Answer;
-pub use kind::bundle::{Bundle, BundleState};
+pub use kind::bundle::{Bundle, BundleDoubt, BundleState};
 pub(crate) use kind::client::ClientMap;
 pub use kind::hook::Hook;
 pub(crate) use kind::layer::read_layer;

@@ -1,5 +1,6 @@
 //! Decides which bundles count: by their conditions, and by the bundles they depend on.
 
+use super::python::instead_of_syntax;
 use super::rule::{bundle_condition_failed, bundle_dependency, bundle_off};
 use crate::artifact::{Answer, Artifacts, Bundle, BundleState, Form};
 use crate::facts::{Facts, FactsBySource, ScriptKind, Unread};
@@ -92,11 +93,16 @@ fn by_condition(bundle: &Bundle, facts: &FactsBySource) -> BundleState {
         (None, None) => ("nothing has evaluated it".to_owned(), None),
     };
     let (why, position) = failed;
+    let syntax = facts
+        .get(&key)
+        .and_then(|facts| facts.as_ref().ok()?.syntax.as_ref());
+    let help = syntax
+        .map(|syntax| instead_of_syntax(&syntax.name, &condition.text, syntax.line, syntax.column));
     let place = position.map_or_else(
         || condition.place.clone(),
         |position| condition.place_of(position),
     );
-    BundleState::HooksOnly(Box::new(bundle_condition_failed::found(&why, place)))
+    BundleState::HooksOnly(Box::new(bundle_condition_failed::found(why, help, place)))
 }
 
 /// Visits bundles after those they depend on; what is left depends on itself.
@@ -142,6 +148,13 @@ fn needs(bundles: &[Bundle]) -> Vec<Vec<Need>> {
     for (index, bundle) in bundles.iter().enumerate() {
         named.entry(&bundle.name).or_default().push(index);
     }
+    // The file decides; a name that only the file's `name` says is second.
+    let mut other_names: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, bundle) in bundles.iter().enumerate() {
+        if let Some(other) = &bundle.other_name {
+            other_names.entry(other).or_default().push(index);
+        }
+    }
     let of = |(index, bundle): (usize, &Bundle)| {
         // A bundle that is off needs nothing.
         if matches!(bundle.state, BundleState::Off) {
@@ -150,7 +163,9 @@ fn needs(bundles: &[Bundle]) -> Vec<Vec<Need>> {
         let entries = bundle.depends_on.iter().enumerate();
         entries
             .map(|(entry, name)| {
-                let found = named.get(name.value.trim()).cloned().unwrap_or_default();
+                let name = name.value.trim();
+                let found = named.get(name).or_else(|| other_names.get(name));
+                let found = found.cloned().unwrap_or_default();
                 // A bundle in another folder may have the same name.
                 let others: Vec<usize> =
                     found.iter().copied().filter(|&one| one != index).collect();

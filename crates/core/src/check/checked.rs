@@ -145,7 +145,7 @@ fn doubtful(bundles: &[Bundle]) -> HashMap<&str, &Diagnostic> {
     bundles
         .iter()
         .filter_map(|bundle| match &bundle.state {
-            BundleState::HooksOnly(found) => Some((&*bundle.source.path, &**found)),
+            BundleState::HooksOnly(found) => Some((&*bundle.source.path, &found.found)),
             BundleState::On | BundleState::Off => None,
         })
         .collect()

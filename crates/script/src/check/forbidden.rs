@@ -50,6 +50,7 @@ impl Forbidden {
                         condition,
                         always_blocks(then, scopes),
                         always_blocks(rest, scopes),
+                        scopes,
                     );
                     self.statements(then, scopes);
                 }
@@ -62,6 +63,7 @@ impl Forbidden {
                         condition,
                         always_blocks(then, scopes),
                         always_blocks(otherwise, scopes),
+                        scopes,
                     );
                     self.statements(then, scopes);
                     self.statements(otherwise, scopes);
@@ -79,7 +81,12 @@ impl Forbidden {
     fn value(&mut self, value: &AstExpr, scopes: &Scopes) {
         if let ExprP::If(parts) = &value.node {
             let (condition, then, otherwise) = (&parts.0, &parts.1, &parts.2);
-            self.condition(condition, blocks(then, scopes), blocks(otherwise, scopes));
+            self.condition(
+                condition,
+                blocks(then, scopes),
+                blocks(otherwise, scopes),
+                scopes,
+            );
             self.value(then, scopes);
             self.value(otherwise, scopes);
         }
@@ -87,13 +94,18 @@ impl Forbidden {
 
     /// Takes the comparisons of a condition: those that hold where it leads to a block, and those
     /// that fail where its opposite does.
-    fn condition(&mut self, condition: &AstExpr, if_true: bool, if_false: bool) {
+    ///
+    /// A condition that also looks at the arguments does not forbid the name: it waits for a tool.
+    fn condition(&mut self, condition: &AstExpr, if_true: bool, if_false: bool, scopes: &Scopes) {
         match &condition.node {
-            ExprP::Op(left, BinOp::And | BinOp::Or, right) => {
-                self.condition(left, if_true, if_false);
-                self.condition(right, if_true, if_false);
+            ExprP::Op(left, operator @ (BinOp::And | BinOp::Or), right) => {
+                let alone =
+                    |other: &AstExpr| *operator == BinOp::Or || looks_at_nothing(other, scopes);
+                let (left_alone, right_alone) = (alone(right), alone(left));
+                self.condition(left, if_true && left_alone, if_false, scopes);
+                self.condition(right, if_true && right_alone, if_false, scopes);
             }
-            ExprP::Not(inner) => self.condition(inner, if_false, if_true),
+            ExprP::Not(inner) => self.condition(inner, if_false, if_true, scopes),
             ExprP::Op(_, BinOp::Equal | BinOp::In, _) if if_true => {
                 self.comparisons.insert(place(condition));
             }
@@ -103,6 +115,15 @@ impl Forbidden {
             _ => {}
         }
     }
+}
+
+/// Whether an expression looks at nothing of the call: it has no variables, only built-ins and
+/// literals, as `ctx.get("strict")`.
+fn looks_at_nothing(expr: &AstExpr, scopes: &Scopes) -> bool {
+    let mut all = !matches!(scopes.origin_of(expr), Some(NameOrigin::Bound(_)));
+    expr.node
+        .visit_expr(|child| all &= looks_at_nothing(child, scopes));
+    all
 }
 
 fn place(expr: &AstExpr) -> (usize, usize) {

@@ -78,7 +78,7 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
         wrong_attributes: values::wrong_attributes(script, &scopes, &flows, predeclared, &args)
             .into_named(source),
         changed_globals: values::changed_globals(script, &scopes, &flows).into_named(source),
-        timeouts: timeouts::timeouts(script, &scopes, predeclared, source),
+        timeouts: timeouts::timeouts(script, &scopes, &flows, predeclared, source),
         functions: functions::functions(script, source),
         reaches: reach.reaches.into_named(source),
         unknown_names: reach.unknown_names.into_named(source),
@@ -125,6 +125,7 @@ fn read(kind: ScriptKind, script: &AstStmt, source: &Source, predeclared: &Prede
     facts.optional_payload_keys = payload.optional_keys.into_named(source);
     facts.payload_fields = payload.fields.into_named(source);
     facts.text_results = payload.text_uses.into_named(source);
+    facts.dict_results = payload.dict_results.into_named(source);
     facts.dict_errors = payload.dict_uses.into_named(source);
     facts.forbidden_names = payload
         .forbidden

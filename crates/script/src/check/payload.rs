@@ -84,6 +84,8 @@ pub(super) struct Payload {
     pub(super) fields: FirstMentions,
     /// Uses of `result` that only text has, such as `lower`.
     pub(super) text_uses: FirstMentions,
+    /// Uses of `result` that only a dict has, such as `get`.
+    pub(super) dict_results: FirstMentions,
     /// Uses of `error` that only a dict has, such as `code` for `payload["error"]["code"]`, and
     /// comparisons of it with `None`.
     pub(super) dict_uses: FirstMentions,
@@ -201,6 +203,10 @@ impl<'a> PayloadReader<'_, 'a, '_> {
                 false => &mut self.found.optional_keys,
             };
             keys.note("tool.name", at(key));
+        } else if let Some((_, part)) = key_read(expr).filter(|(base, _)| self.is_result(base)) {
+            if !self.is_typed {
+                self.found.dict_results.note(&part.node, at(part));
+            }
         } else if let Some((_, part)) = key_read(expr).filter(|(base, _)| self.is_error(base))
             && !self.is_typed
         {

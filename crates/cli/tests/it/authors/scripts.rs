@@ -202,7 +202,8 @@ fn arguments_that_may_come_are_not_reported() {
     }
 }
 
-const EXEC: &str = "parameters: {}\ntimeout_ms: 60000\n";
+const EXEC: &str =
+    "parameters: { timeout_ms: { type: number, description: How long } }\ntimeout_ms: 60000\n";
 
 #[test]
 fn a_timeout_in_the_wrong_unit_is_reported() {
@@ -228,6 +229,14 @@ fn a_timeout_in_the_wrong_unit_is_reported() {
             "return http.post(\"http://localhost\", \"\", {}, 30 * 1000)[\"body\"]",
         ),
         (
+            "exec_variable",
+            "limit = 30\nreturn exec.run(\"make\", [], limit)[\"stdout\"]",
+        ),
+        (
+            "http_default_of_an_argument",
+            "timeout = args.get(\"timeout_ms\", 10000)\nreturn http.get(\"http://localhost\", {}, timeout)[\"body\"]",
+        ),
+        (
             "http_name",
             "return http.get(\"http://localhost\", timeout_seconds = 5000)[\"body\"]",
         ),
@@ -246,7 +255,8 @@ fn timeouts_in_the_right_unit_are_not_reported() {
         "return exec.run(\"make\", timeout_ms = 30)[\"stdout\"]",
         "return exec.run(\"make\", timeout_seconds = 7200)[\"stdout\"]",
         "return exec.run(\"make\", [], 30 * 1000)[\"stdout\"]",
-        "limit = 30\nreturn exec.run(\"make\", [], limit)[\"stdout\"]",
+        "limit = 30000\nreturn exec.run(\"make\", [], limit)[\"stdout\"]",
+        "limit = 30\nlimit = limit * 1000\nreturn exec.run(\"make\", [], limit)[\"stdout\"]",
     ] {
         untold(&[(TOOL, &tool(EXEC, body))]);
     }

@@ -193,6 +193,14 @@ async fn a_bundle_needs_the_bundles_it_depends_on() {
             ["on", "on", "on"],
             &[][..],
         ),
+        // A file of another harness is found by what it calls itself.
+        (
+            "name: other\n",
+            "depends_on: [other]\n",
+            "depends_on: [a]\n",
+            ["on", "on", "on"],
+            &["BUNDLE_NAME_DIFFERS"],
+        ),
         (
             "depends_on: [nowhere, nothing]\n",
             "",

@@ -86,6 +86,27 @@ const PARTLY: &[Row] = &[
         ],
         &["call store_note --json", "call get_note --json"],
     ),
+    Row {
+        says: "`cache.set` in one call and `cache.get` in the next, over one MCP connection",
+        shape: Shape::Fact(
+            "the next call finds it: a connection is one run",
+            "a_note_that_one_call_stores_is_found_by_the_next_also_after_the_files_changed",
+        ),
+    },
+    project(
+        "an audit hook that puts `error` into a message, on a call that fails",
+        &[
+            (
+                ".harness/tools/find_host.md",
+                "---\nscript: |\n  def run(args):\n      fail(\"no such host\")\n---\n\nFind a host.\n",
+            ),
+            (
+                ".harness/hooks/audit_results.md",
+                "---\nevent: tool.post\nscript: |\n  def handle(event, payload):\n      err = payload.get(\"error\", \"\")\n      if err:\n          log(\"failed: \" + err + \", \" + str(len(payload[\"result\"])))\n      return allow()\n---\n\nWrites down what failed.\n",
+            ),
+        ],
+        &["validate", "call find_host --json"],
+    ),
     project(
         "`exec` denied and `run_command` allowed",
         &[

@@ -37,7 +37,7 @@ pub(in crate::artifact) const FIELDS: &[Field] = &[
         "name",
         Shape::Text,
         "the file's",
-        "The name of the file without `.md`; the file decides.",
+        "The name of the file without `.md`; the file decides, and `depends_on` takes either.",
     ),
     Field::new(
         "condition",
@@ -79,6 +79,8 @@ pub(in crate::artifact) const FIELDS: &[Field] = &[
 pub struct Bundle {
     /// The file's stem.
     pub name: String,
+    /// `name`, if it says something else; bundles that depend on this one may use either.
+    pub(crate) other_name: Option<String>,
     /// The file.
     pub source: Arc<Source>,
     /// The layer of its folder.
@@ -119,7 +121,16 @@ pub enum BundleState {
     Off,
     /// Only its hooks, for this reason: a guard stays where it is uncertain whether it is needed,
     /// and a tool does not.
-    HooksOnly(Box<Diagnostic>),
+    HooksOnly(Box<BundleDoubt>),
+}
+
+/// Why the tools of a bundle are off.
+#[derive(Clone, Debug)]
+pub struct BundleDoubt {
+    /// The reason in a few words.
+    pub because: String,
+    /// The finding that `harness validate` shows.
+    pub found: Diagnostic,
 }
 
 impl Bundle {
@@ -206,6 +217,11 @@ pub(in crate::artifact) fn read_bundle(
     let version = node.get("version");
     Bundle {
         name: name.to_owned(),
+        other_name: node
+            .get("name")
+            .and_then(Node::text)
+            .filter(|written| *written != name)
+            .map(str::to_owned),
         version: version.map(|node| match node.text() {
             Some(text) => text.to_owned(),
             None => node.to_json().to_string(),
@@ -272,7 +288,7 @@ fn judge_name(problems: &mut Problems<'_>, name: &str, node: Option<&Node>) {
         ));
         problems.add(
             finding.field("name").help(format!(
-                "write `name: {name}`, or rename the file; `depends_on` uses the name of the file"
+                "write `name: {name}`, or rename the file; `depends_on` takes either name"
             )),
             node.span,
         );

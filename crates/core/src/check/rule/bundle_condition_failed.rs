@@ -1,9 +1,9 @@
 //! `BUNDLE_CONDITION_FAILED`.
 
 use super::Check;
-use crate::artifact::BundleState;
+use crate::artifact::{BundleDoubt, BundleState};
 use crate::check::subject::{Findings, Project};
-use crate::diagnostic::{Diagnostic, Rule, Severity};
+use crate::diagnostic::{Rule, Severity};
 use crate::span::Place;
 
 pub(in crate::check) const RULE: Rule<Check> = Rule {
@@ -49,19 +49,22 @@ fn check(project: &Project<'_>, findings: &mut Findings<'_>) {
 pub(super) fn report(rule: &Rule<Check>, project: &Project<'_>, findings: &mut Findings<'_>) {
     for bundle in project.bundles {
         if let BundleState::HooksOnly(found) = &bundle.state
-            && found.code == rule.code
+            && found.found.code == rule.code
         {
-            findings.add((**found).clone());
+            findings.add(found.found.clone());
         }
     }
 }
 
 /// The finding about a condition that gave no answer.
-pub(in crate::check) fn found(why: &str, place: Place) -> Diagnostic {
-    RULE.finding(format!(
+pub(in crate::check) fn found(why: String, help: Option<&str>, place: Place) -> BundleDoubt {
+    let finding = RULE.finding(format!(
         "`condition` gives no answer, so this bundle's hooks are on and its tools are off: {why}"
-    ))
-    .at(place)
-    .field("condition")
-    .help("write one expression with `ctx.get`, `ctx.has`, `env` and pure built-ins")
+    ));
+    let help =
+        help.unwrap_or("write one expression with `ctx.get`, `ctx.has`, `env` and pure built-ins");
+    BundleDoubt {
+        because: why,
+        found: finding.at(place).field("condition").help(help),
+    }
 }

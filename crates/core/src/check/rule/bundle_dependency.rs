@@ -2,9 +2,9 @@
 
 use super::Check;
 use super::bundle_condition_failed::report;
-use crate::artifact::Bundle;
+use crate::artifact::{Bundle, BundleDoubt};
 use crate::check::subject::{Findings, Project};
-use crate::diagnostic::{Diagnostic, Rule, Severity};
+use crate::diagnostic::{Rule, Severity};
 use crate::nearest::{did_you_mean, nearest};
 use crate::span::Place;
 
@@ -82,7 +82,7 @@ pub(in crate::check) fn found<'a>(
     bundle: &Bundle,
     missing: &[(usize, Missing)],
     names: impl Iterator<Item = &'a str>,
-) -> Diagnostic {
+) -> BundleDoubt {
     let named = |entry: usize| bundle.depends_on.get(entry);
     let reasons = missing.iter().filter_map(|&(entry, why)| {
         let name = &named(entry)?.value;
@@ -118,5 +118,8 @@ pub(in crate::check) fn found<'a>(
         Some((_, Missing::Circular)) => "remove one of the entries that form the circle".to_owned(),
         _ => "`harness list bundles` says why it is off".to_owned(),
     };
-    finding.at(place).field("depends_on").help(help)
+    BundleDoubt {
+        because: reasons,
+        found: finding.at(place).field("depends_on").help(help),
+    }
 }

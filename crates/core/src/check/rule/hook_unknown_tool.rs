@@ -10,7 +10,8 @@ use crate::client;
 use crate::diagnostic::{Rule, Severity};
 use crate::facts::Named;
 use crate::hook_event::{NameMeans, find};
-use crate::nearest::{did_you_mean, nearest};
+use crate::nearest::{backticked, nearest};
+use crate::span::Place;
 use std::collections::HashSet;
 
 pub(super) const RULE: Rule<Check> = Rule {
@@ -60,41 +61,94 @@ fn check(subject: &HookSubject<'_>, findings: &mut Findings<'_>) {
     };
     let always_blocks = subject.scripts.iter().any(|(_, facts)| facts.always_blocks);
     let mut seen = HashSet::new();
+    // Names that are written on one line and have the same help are one finding.
+    let mut unknown: Vec<Unknown<'_>> = Vec::new();
     for (script, compared, purpose) in compared(subject, always_blocks) {
         let name = compared.name.as_str();
         if !seen.insert(name) {
             continue;
         }
-        let (known, what, close) = match event.name_means {
+        let (known, close) = match event.name_means {
             NameMeans::Tool => (
                 names.contains(name) || client::knows(name),
-                "tool",
                 nearest(name, names.iter().copied()).map(str::to_owned),
             ),
-            NameMeans::Builtin => (
-                builtin_named(name).is_some(),
-                "built-in",
-                nearest_builtin(name),
-            ),
+            NameMeans::Builtin => (builtin_named(name).is_some(), nearest_builtin(name)),
             NameMeans::Other => continue,
         };
         // A guard may forbid what nobody has, but not misspell what somebody has.
         if known || (purpose == Purpose::Block && close.is_none()) {
             continue;
         }
-        let otherwise = match event.name_means {
-            NameMeans::Tool if builtin_named(name).is_some() => format!(
-                "`{name}` is a built-in: a hook with `event: builtin.pre` sees what scripts do with it"
-            ),
-            _ => format!("no {what} of this project has that name"),
+        let reason = match close {
+            Some(close) => Reason::Misspelled(close),
+            None if event.name_means == NameMeans::Tool && builtin_named(name).is_some() => {
+                Reason::Builtin
+            }
+            None => Reason::Unknown,
+        };
+        let place = script.place_of(compared.position());
+        match unknown.last_mut() {
+            Some(last)
+                if reason == last.reason
+                    && !matches!(reason, Reason::Misspelled(_))
+                    && place.position().line == last.place.position().line =>
+            {
+                last.names.push(name);
+            }
+            _ => unknown.push(Unknown {
+                names: vec![name],
+                place,
+                reason,
+            }),
+        }
+    }
+    let what = match event.name_means {
+        NameMeans::Builtin => "built-in",
+        NameMeans::Tool | NameMeans::Other => "tool",
+    };
+    for Unknown {
+        names,
+        place,
+        reason,
+    } in unknown
+    {
+        let message = match &*names {
+            [name] => format!("there is no {what} `{name}`"),
+            names => format!("there are no {what}s {}", backticked(names.iter().copied())),
+        };
+        let help = match reason {
+            Reason::Misspelled(close) => format!("did you mean `{close}`?"),
+            Reason::Builtin => "scripts call it as a built-in: a hook with `event: builtin.pre` \
+                                sees that"
+                .to_owned(),
+            Reason::Unknown => format!("no {what} of this project has that name"),
         };
         findings.add(
-            RULE.finding(format!("there is no {what} `{name}`"))
+            RULE.finding(message)
                 .severity(severity)
-                .at(script.place_of(compared.position()))
-                .help(did_you_mean(close.as_deref(), &otherwise)),
+                .at(place)
+                .help(help),
         );
     }
+}
+
+/// Names that a hook waits for in vain.
+struct Unknown<'a> {
+    names: Vec<&'a str>,
+    place: Place,
+    reason: Reason,
+}
+
+/// Why a name is not a tool's.
+#[derive(PartialEq, Eq)]
+enum Reason {
+    /// It is close to this one.
+    Misspelled(String),
+    /// It is a built-in's.
+    Builtin,
+    /// It is nobody's.
+    Unknown,
 }
 
 /// Why a hook compares a name.

@@ -33,6 +33,7 @@ mod hook_parameters_swapped;
 mod hook_payload_field;
 mod hook_payload_key;
 mod hook_payload_unreturned;
+mod hook_result_not_dict;
 mod hook_result_not_text;
 mod hook_return_shape;
 mod hook_unknown_tool;
@@ -139,6 +140,7 @@ pub(super) const JUDGING: &[Rule<Check>] = &[
     hook_payload_field::RULE,
     hook_payload_unreturned::RULE,
     hook_result_not_text::RULE,
+    hook_result_not_dict::RULE,
     hook_error_is_text::RULE,
     hook_return_shape::RULE,
     hook_unknown_tool::RULE,

@@ -34,7 +34,7 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
         let Some((unit, other)) = doubtful(timeout) else {
             continue;
         };
-        let (call, value) = (&timeout.at.name, timeout.value);
+        let (call, value, written) = (&timeout.at.name, timeout.value, &timeout.written);
         findings.add(
             RULE.finding(format!("`{call}` would wait {value} {unit} here"))
                 .at(subject
@@ -43,10 +43,10 @@ fn check(subject: &ScriptSubject<'_>, findings: &mut Findings<'_>) {
                 .field(subject.field)
                 .help(match timeout.given {
                     Given::Position => format!(
-                        "write `{other} = {value}`, or `{} = {value}` if that is meant",
+                        "write `{other} = {written}`, or `{} = {written}` if that is meant",
                         timeout.parameter
                     ),
-                    Given::Name => format!("write `{other} = {value}`"),
+                    Given::Name => format!("write `{other} = {written}`"),
                 }),
         );
     }

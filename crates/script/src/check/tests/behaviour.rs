@@ -363,6 +363,16 @@ fn names_that_are_compared_only_to_block_them_are_told_apart() {
             "x@2:25",
         ),
         (
+            "if payload['name'] == 'x' and 'prod' in payload['args']['to']:\n  return block('no')\nreturn allow()",
+            "x@2:25",
+            "",
+        ),
+        (
+            "if env('STRICT') and payload['name'] == 'x':\n  return block('no')\nreturn allow()",
+            "",
+            "x@2:43",
+        ),
+        (
             "block = allow\nif payload['name'] == 'x':\n  return block('no')\nreturn allow()",
             "x@3:25",
             "",

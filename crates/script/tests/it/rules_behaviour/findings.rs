@@ -384,7 +384,7 @@ fn a_guard_may_forbid_a_tool_that_nobody_has_and_may_not_misspell_one() {
         assert_eq!(told(GUARD, &typo), ["warning HOOK_UNKNOWN_TOOL"], "{typo}");
     }
     // A guard that looks at the arguments waits for a tool.
-    let looks = "      if payload[\"name\"] == \"deploy_app\" and \"prod\" in payload[\"args\"][\"to\"]:\n          return block(\"no\")\n      if payload[\"name\"] == \"deploy_app\":\n          log(\"deployed\")\n      return allow()\n";
+    let looks = "      if payload[\"name\"] == \"deploy_app\" and \"prod\" in payload[\"args\"][\"to\"]:\n          return block(\"no\")\n      return allow()\n";
     let looks = guard("", looks);
     assert_eq!(told(GUARD, &looks), ["warning HOOK_UNKNOWN_TOOL"]);
     let bundle = "---\ntype: plugin\nhooks:\n  - event: tool.pre\n    handler: guard_deploys\n    script: |\n      def handle(event, payload):\n          if payload[\"name\"] == \"deploy_app\":\n              log(\"deployed\")\n          return allow()\n---\nGuards.\n";
@@ -444,6 +444,56 @@ fn the_error_of_a_call_is_a_string_and_not_a_dict() {
         "log(payload.get(\"error\") == None)\n      return allow()",
     );
     expect(&[(".harness/hooks/watch_calls.md", &other)], &[]);
+}
+
+#[test]
+fn a_hook_that_takes_the_result_for_a_dict_asks_first_whether_the_call_failed() {
+    let told = |event: &str, body: &str| {
+        let hook = WATCH
+            .replace("tool.post", event)
+            .replace("return allow()", &format!("{body}\n      return allow()"));
+        let checked = judge(&[(".harness/hooks/watch_calls.md", &hook)]);
+        let codes = checked.diagnostics.iter().map(|found| found.code);
+        codes.collect::<Vec<_>>()
+    };
+    for body in [
+        "log(payload[\"result\"][\"words\"])",
+        "r = payload.get(\"result\", {})\n      log(r.get(\"words\", 0), r.get(\"lines\", 0))",
+    ] {
+        assert_eq!(told("tool.post", body), ["HOOK_RESULT_NOT_DICT"], "{body}");
+        for asked in [
+            format!("if payload[\"is_error\"]:\n          return allow()\n      {body}"),
+            format!("if payload.get(\"error\"):\n          return allow()\n      {body}"),
+            format!(
+                "if type(payload[\"result\"]) != \"dict\":\n          return allow()\n      {body}"
+            ),
+        ] {
+            assert_eq!(told("tool.post", &asked), [""; 0], "{asked}");
+        }
+        assert_eq!(told("builtin.post", body), [""; 0], "{body}");
+    }
+    assert_eq!(told("tool.post", "log(len(payload[\"result\"]))"), [""; 0]);
+}
+
+#[test]
+fn names_on_one_line_are_one_finding() {
+    let hook = WATCH.replace(
+        "return allow()",
+        "if payload[\"name\"] in [\"fs.read\", \"fs.list\", \"shell\", \"zsh\"]:\n          log(\"seen\")\n      return allow()",
+    );
+    let checked = judge(&[(".harness/hooks/watch_calls.md", &hook)]);
+    let messages: Vec<_> = checked
+        .diagnostics
+        .iter()
+        .map(|found| found.message.as_str())
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            "there are no tools `fs.read`, `fs.list`",
+            "there are no tools `shell`, `zsh`"
+        ]
+    );
 }
 
 #[test]
