@@ -28,12 +28,21 @@ const WARM_UP: usize = 200;
 /// Rounds; in each, every case has its turn. Many short ones, so that all meet the same machine.
 const ROUNDS: usize = 25;
 
-/// The tools: what a script does besides returning its argument. `fs.exists` is served by another
-/// thread, so its script waits.
-const TOOLS: [(&str, &str, &str); 3] = [
-    ("plain", "no built-in", "None"),
-    ("cached", "`cache.get`", "cache.get(\"x\")"),
-    ("looked", "`fs.exists`", "fs.exists(\"x\")"),
+/// The tools: name, memory, and what the script does besides returning its argument. `fs.exists` is
+/// served by another thread, so its script waits.
+const TOOLS: [(&str, u64, &str); 4] = [
+    ("plain", 256, "None"),
+    ("cached", 256, "cache.get(\"x\")"),
+    ("looked", 256, "fs.exists(\"x\")"),
+    ("narrow", 64, "fs.exists(\"x\")"),
+];
+
+/// What is called in turns.
+const MIXES: [(&str, &[&str]); 4] = [
+    ("no built-in", &["plain"]),
+    ("`cache.get`", &["cached"]),
+    ("`fs.exists`", &["looked"]),
+    ("`fs.exists`, two limits", &["looked", "narrow"]),
 ];
 
 /// What was measured of one case.
@@ -53,12 +62,14 @@ struct Case {
 pub fn run(report: &mut Report) -> anyhow::Result<()> {
     let project = Project::new()?;
     project.root("---\nformat: 1\n---\n")?;
-    for (name, _, does) in TOOLS {
+    for (name, memory, does) in TOOLS {
         let script = format!(
             "def run(args):\n    seen = {does}\n    return {{\"n\": args[\"n\"], \"seen\": seen}}"
         );
-        let fields = "parameters:\n  n: { type: integer, required: true, description: a number }\n";
-        project.tool(name, &plain_tool(fields, &script))?;
+        let fields = format!(
+            "limits: {{ memory_mb: {memory} }}\nparameters:\n  n: {{ type: integer, required: true, description: a number }}\n"
+        );
+        project.tool(name, &plain_tool(&fields, &script))?;
     }
     let installed = TempDir::new()?;
     let program = hook::program(installed.path())?;
@@ -66,14 +77,14 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
     let mut client = Client::start(&program, project.path())?;
     let mut cases: HashMap<(&str, usize), Case> = HashMap::new();
     let mut before = None;
-    for _ in 0..ROUNDS {
+    for round in 0..=ROUNDS {
         for in_flight in IN_FLIGHT {
-            for (tool, ..) in TOOLS {
-                let case = cases.entry((tool, in_flight)).or_default();
-                client.calls(tool, in_flight, WARM_UP, &mut Samples::default())?;
+            for (mix, tools) in MIXES {
+                let case = cases.entry((mix, in_flight)).or_default();
+                client.calls(tools, in_flight, WARM_UP, &mut Samples::default())?;
                 let earlier = starts.count();
                 let cpu = Cpu::of(client.server.pid())?;
-                let rate = client.calls(tool, in_flight, CALLS, &mut case.waits)?;
+                let rate = client.calls(tools, in_flight, CALLS, &mut case.waits)?;
                 case.rates.push(rate);
                 let used = Cpu::of(client.server.pid())?;
                 case.harness += used.harness - cpu.harness;
@@ -81,18 +92,37 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
                 case.started += starts.count() - earlier;
             }
         }
-        if before.is_none() {
+        if round == 0 {
+            // It only warmed up.
+            cases.clear();
             before = Some(Memory::of(client.server.pid())?);
         }
     }
     let after = Memory::of(client.server.pid())?;
-    for (tool, does, _) in TOOLS {
-        let of = |in_flight| &cases[&(tool, in_flight)];
+    add_cases(report, &cases);
+    for (when, memory) in [
+        ("after the first round", before.context("no round")?),
+        ("after the last", after),
+    ] {
+        report.add(format!("memory of harness {when}"), memory.process, "MB");
+        report.add(
+            format!("memory of its workers {when}"),
+            memory.children,
+            "MB",
+        );
+        report.add(format!("workers {when}"), count(memory.count), "workers");
+    }
+    Ok(())
+}
+
+fn add_cases(report: &mut Report, cases: &HashMap<(&str, usize), Case>) {
+    for (mix, _) in MIXES {
+        let of = |in_flight| &cases[&(mix, in_flight)];
         let rates = IN_FLIGHT.map(|in_flight| of(in_flight).rates.median());
         let best = rates.into_iter().fold(0.0, f64::max);
         for (in_flight, rate) in IN_FLIGHT.into_iter().zip(rates) {
             let case = of(in_flight);
-            let title = format!("{does}, {in_flight} in flight");
+            let title = format!("{mix}, {in_flight} in flight");
             report.add(&title, rate, "calls/s");
             report.add(format!("{title} / best"), rate / best, "ratio");
             report.add(
@@ -119,20 +149,6 @@ pub fn run(report: &mut Report) -> anyhow::Result<()> {
             );
         }
     }
-    for (when, memory) in [
-        ("after the first round", before),
-        ("after the last", Some(after)),
-    ] {
-        let memory = memory.context("no round")?;
-        report.add(format!("memory of harness {when}"), memory.process, "MB");
-        report.add(
-            format!("memory of its workers {when}"),
-            memory.children,
-            "MB",
-        );
-        report.add(format!("workers {when}"), count(memory.count), "workers");
-    }
-    Ok(())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]
@@ -166,7 +182,7 @@ impl Client {
     /// Makes `count` calls, as many at a time as `in_flight` says. Returns calls a second.
     fn calls(
         &mut self,
-        tool: &str,
+        tools: &[&str],
         in_flight: usize,
         count: usize,
         waits: &mut Samples,
@@ -175,10 +191,11 @@ impl Client {
         let started = Instant::now();
         let mut unsent = count;
         let mut room = in_flight;
+        let mut turns = tools.iter().cycle();
         while unsent > 0 || !sent.is_empty() {
             let mut lines = String::new();
             let now = Instant::now();
-            for _ in 0..room.min(unsent) {
+            for tool in turns.by_ref().take(room.min(unsent)) {
                 self.last_id += 1;
                 let id = self.last_id;
                 lines.push_str(&format!(

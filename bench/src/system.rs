@@ -6,7 +6,7 @@ use std::fs;
 /// The clock ticks of `/proc` per second, the same on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// CPU time so far, in microseconds: of this process, and of its current workers.
+/// CPU time so far, in microseconds: of a process, and of its children, ended ones included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cpu {
     pub(crate) harness: f64,
@@ -20,10 +20,12 @@ impl Cpu {
 
     /// Of another process, and of its children.
     pub(crate) fn of(process: u32) -> anyhow::Result<Self> {
-        let ticks = |stat: &Stat| stat.ticks / TICKS_PER_SECOND * 1e6;
+        let time = |ticks: f64| ticks / TICKS_PER_SECOND * 1e6;
+        let own = Stat::of(&process.to_string())?;
+        let living: f64 = children(process)?.iter().map(|child| child.ticks).sum();
         Ok(Self {
-            harness: ticks(&Stat::of(&process.to_string())?),
-            workers: children(process)?.iter().map(ticks).sum(),
+            harness: time(own.ticks),
+            workers: time(own.ticks_of_ended + living),
         })
     }
 }
@@ -92,6 +94,8 @@ struct Stat {
     process: String,
     parent: u32,
     ticks: f64,
+    /// Of the children that it has waited for.
+    ticks_of_ended: f64,
 }
 
 impl Stat {
@@ -108,6 +112,7 @@ impl Stat {
             process: process.to_owned(),
             parent: field(1).parse()?,
             ticks: field(11).parse::<f64>()? + field(12).parse::<f64>()?,
+            ticks_of_ended: field(13).parse::<f64>()? + field(14).parse::<f64>()?,
         })
     }
 }

@@ -14,9 +14,9 @@ const PLACES: usize = 2;
 const SLOTS: usize = 8;
 const LIVES: usize = 12;
 
-/// How many idle workers are kept for good, and for how long the others.
+/// How many idle workers are kept for good, and for how long the others when nothing happens.
 const SPARE: usize = 4;
-const SURPLUS_TIME: Duration = Duration::from_secs(10);
+const QUIET_TIME: Duration = Duration::from_secs(10);
 
 /// Returns when `wanted` calls with the same `key` are in it together.
 const MEET: &str = "\
@@ -118,7 +118,7 @@ async fn no_worker_starts_while_more_calls_wait_than_there_are_places() {
         all_at_once(&engine, &format!("after {round}")).await;
         let after = counted.started();
         // On a machine that is too slow, some were idle for so long that they were ended.
-        if since.elapsed() < SURPLUS_TIME {
+        if since.elapsed() < QUIET_TIME {
             assert_eq!(after - before, 0, "workers started");
             break;
         }
@@ -172,10 +172,10 @@ async fn workers_that_are_no_longer_needed_end_after_a_while_and_some_stay() {
     let since = Instant::now();
     let tools = || engine.workers().1 - of_checks;
     while tools() > SPARE {
-        assert!(since.elapsed() < SURPLUS_TIME * 6, "{} are kept", tools());
+        assert!(since.elapsed() < QUIET_TIME * 6, "{} are kept", tools());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert!(since.elapsed() > SURPLUS_TIME / 2, "ended at once");
+    assert!(since.elapsed() > QUIET_TIME / 2, "ended at once");
     let before = counted.started();
     calls(&engine, "ask", 1, numbered(4)).await;
     assert_eq!(counted.started(), before, "what stays is used");
@@ -200,7 +200,7 @@ async fn the_worker_that_was_idle_longest_makes_room_for_another_session() {
             assert!(engine.workers().1 - of_checks <= LIVES, "too many live");
         }
         // On a machine that is too slow, some were ended for their age.
-        if since.elapsed() < SURPLUS_TIME {
+        if since.elapsed() < QUIET_TIME {
             let expected = [vec![1; LIVES + 1], vec![0; LIVES], vec![1]].concat();
             assert_eq!(started, expected, "in round {round}");
             return;

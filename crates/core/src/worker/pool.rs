@@ -31,8 +31,9 @@ const LIVES_PER_PLACE: usize = 6;
 /// Idle workers per place that are kept until their life is needed.
 const SPARE_PER_PLACE: usize = 2;
 
-/// How long the other idle workers are kept.
-const SURPLUS_TIME: Duration = Duration::from_secs(10);
+/// How long the other idle workers are kept: while others work, and when nothing happens.
+const BUSY_TIME: Duration = Duration::from_secs(60);
+const QUIET_TIME: Duration = Duration::from_secs(10);
 
 /// What a worker is for. One that ran the script of a tool never serves a hook or another session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -307,7 +308,8 @@ impl Side {
                 idle.sweeper = None;
                 break None;
             }
-            let due = idle.workers.front()?.since + SURPLUS_TIME;
+            let (oldest, latest) = (idle.workers.front()?, idle.workers.back()?);
+            let due = (oldest.since + BUSY_TIME).min(latest.since + QUIET_TIME);
             if due > Instant::now() {
                 break Some(due);
             }
@@ -329,7 +331,7 @@ impl Drop for Side {
 
 /// Ends surplus workers until there are none.
 async fn sweep(side: Weak<Side>) {
-    let mut next = Instant::now() + SURPLUS_TIME;
+    let mut next = Instant::now() + QUIET_TIME;
     loop {
         sleep_until(next).await;
         match side.upgrade().and_then(|side| side.end_surplus()) {
