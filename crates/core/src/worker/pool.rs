@@ -1,10 +1,10 @@
 //! The pool of workers: who gets one, and which.
 //!
-//! Three limits. A *slot* is a request under way, held from its first frame to its last. A *place* is
-//! a share of the processors, given up while a script waits for a built-in. A *life* is a worker,
-//! busy or idle, and there are as many as slots: a request without a worker finds a free life or an
-//! idle worker to end. A lease that holds a place never waits for a slot, so there is no deadlock.
-//! Hooks have slots, places and lives of their own.
+//! Three limits. A *slot* is a request under way, held until its last frame. A *place* is a share of
+//! the processors, given up while a script waits for a built-in. A *life* is a worker, busy or idle.
+//! There are more lives than slots, so a request that has a slot finds a free life, or an idle worker
+//! to end. A lease that holds a place never waits for a slot, so there is no deadlock. Hooks have
+//! slots, places and lives of their own.
 //!
 //! Starting a worker takes as long as dozens of calls, so a worker is ended only when its life is
 //! needed for another purpose, or when it has long been idle.
@@ -71,7 +71,7 @@ struct Side {
     size: usize,
     slots: Arc<Semaphore>,
     places: Arc<Semaphore>,
-    /// Held by the request that is next to get its first place.
+    /// Held by the requests that are next to get their first place, half as many as places.
     door: Arc<Semaphore>,
     lives: Arc<Semaphore>,
     idle: Mutex<Idle>,
@@ -244,20 +244,20 @@ impl Pool {
 
 impl Side {
     fn new(places: usize) -> Self {
-        let size = places.min(Semaphore::MAX_PERMITS / SLOTS_PER_PLACE);
+        let size = places.min(Semaphore::MAX_PERMITS / LIVES_PER_PLACE);
         Self {
             size,
             slots: Arc::new(Semaphore::new(size * SLOTS_PER_PLACE)),
             places: Arc::new(Semaphore::new(size)),
-            door: Arc::new(Semaphore::new(1)),
+            door: Arc::new(Semaphore::new((size / 2).max(1))),
             lives: Arc::new(Semaphore::new(size * LIVES_PER_PLACE)),
             idle: Mutex::default(),
         }
     }
 
-    /// A place for a request that has none yet. Only one such request at a time waits together with
-    /// the scripts whose built-ins have answered: otherwise more and more scripts would begin before
-    /// others end, each in a worker of its own.
+    /// A place for a request that has had none yet. Only a few such requests wait together with the
+    /// scripts whose built-ins have answered: if all did, scripts would begin before others end, each
+    /// in a worker of its own.
     async fn first_place(&self) -> Result<OwnedSemaphorePermit, LeaseError> {
         let _door = acquire(&self.door).await?;
         acquire(&self.places).await
