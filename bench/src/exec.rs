@@ -289,6 +289,7 @@ fn plan(workspace: &Path) -> Plan {
         hidden: Vec::new(),
         readable: Vec::new(),
         writable: Vec::new(),
+        read_only: Vec::new(),
         home: None,
     };
     let environment = [

@@ -45,6 +45,9 @@ pub struct Files {
     pub readable: Vec<PathBuf>,
     /// Writable places outside the workspace, absolute and without links.
     pub writable: Vec<PathBuf>,
+    /// Places that are never written, absolute, whatever else makes them or what is around them
+    /// writable.
+    pub read_only: Vec<PathBuf>,
     /// The home of the user who runs the harness: hidden like all homes, even if `/etc/passwd` does
     /// not list it.
     pub home: Option<PathBuf>,

@@ -132,6 +132,10 @@ fn files(
             .iter()
             .filter_map(|place| resolved(site, place)),
     );
+    let closed = site.policy.read_only.iter();
+    let read_only: Vec<PathBuf> = closed
+        .filter_map(|(place, _)| resolved(site, place))
+        .collect();
     hidden.extend(
         site.surroundings
             .state
@@ -189,6 +193,7 @@ fn files(
             hidden,
             readable,
             writable,
+            read_only,
             home,
         };
     };
@@ -211,6 +216,7 @@ fn files(
         hidden,
         readable,
         writable,
+        read_only,
         home,
     }
 }
@@ -240,7 +246,7 @@ fn opened(site: Site<'_>, place: &str) -> Option<PathBuf> {
         .then_some(real)
 }
 
-/// Resolves a place that the layers hide: to its real path if it exists, else to the path as
+/// Resolves a place that the layers hide or close: to its real path if it exists, else to the path as
 /// written.
 fn resolved(site: Site<'_>, place: &str) -> Option<PathBuf> {
     let path = written(site, place)?;

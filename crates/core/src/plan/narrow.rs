@@ -158,24 +158,38 @@ fn both(one: &str, other: &str) -> Option<String> {
 
 /// What scripts of this tool may touch in the workspace through `fs`.
 pub(crate) fn bounds(site: Site<'_>, tool: &Narrowing) -> PathBounds {
-    let hidden = site.policy.hidden.iter().filter_map(|place| {
+    let hidden = site.policy.hidden.iter();
+    let hidden = hidden.filter_map(|place| {
         let path = resolved(site, place)?;
-        let inside = path
-            .strip_prefix(site.workspace)
-            .ok()?
-            .to_string_lossy()
-            .into_owned();
-        Some(if inside.is_empty() {
-            ".".to_owned()
-        } else {
-            inside
-        })
+        inside(site, &path)
+    });
+    let read_only = site.policy.read_only.iter();
+    let read_only = read_only.filter_map(|(place, from)| {
+        let path = resolved(site, place)?;
+        // A workspace that lies in such a place is read-only as a whole.
+        let is_around = site.workspace.starts_with(&path);
+        let place = inside(site, &path).or(is_around.then(|| ".".to_owned()))?;
+        let from = from.as_ref();
+        let from = from.map(|from| format!(" at {from}")).unwrap_or_default();
+        Some((place, format!("`sandbox.read_only`{from}")))
     });
     PathBounds {
         hidden: hidden.collect(),
+        read_only: read_only.collect(),
         read: whole(tool.read.clone()),
         write: whole(tool.write.clone()),
     }
+}
+
+/// A path relative to the workspace; `None` if it is outside.
+fn inside(site: Site<'_>, path: &Path) -> Option<String> {
+    let inside = path.strip_prefix(site.workspace).ok()?;
+    let inside = inside.to_string_lossy().into_owned();
+    Some(if inside.is_empty() {
+        ".".to_owned()
+    } else {
+        inside
+    })
 }
 
 /// Drops a list that contains the whole workspace: it restricts nothing.

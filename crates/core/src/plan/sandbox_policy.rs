@@ -29,6 +29,8 @@ pub struct SandboxPolicy {
     /// them.
     pub configured: bool,
     pub(super) hidden: Vec<String>,
+    /// Places that nothing writes, and where that is written down.
+    pub(super) read_only: Vec<(String, Option<Place>)>,
     pub(super) readable: Vec<String>,
     pub(super) writable: Vec<String>,
     ceilings: Vec<Ceiling>,
@@ -56,6 +58,7 @@ impl SandboxPolicy {
             narrowed(limits, root.limits)
         });
         confines.hidden = all().flat_map(|root| texts(&root.sandbox.hidden)).collect();
+        confines.read_only = all().flat_map(read_only).collect();
         for (index, root) in above().enumerate() {
             let higher: Vec<String> = above()
                 .take(index)
@@ -107,6 +110,12 @@ impl SandboxPolicy {
             Domains::default()
         }
     }
+}
+
+fn read_only(root: &Root) -> impl Iterator<Item = (String, Option<Place>)> {
+    let place = |at: &Spanned<String>| Some(Place::new(root.source.as_ref()?, at.span));
+    let listed = root.sandbox.read_only.iter();
+    listed.map(move |at| (at.value.clone(), place(at)))
 }
 
 fn texts(list: &[Spanned<String>]) -> impl Iterator<Item = String> {

@@ -16,6 +16,7 @@ pub fn plan_to_json(plan: &Plan) -> Value {
             "hidden": plan.files.hidden,
             "readable": plan.files.readable,
             "writable": plan.files.writable,
+            "read_only": plan.files.read_only,
         },
         "programs": match &plan.programs {
             Programs::Any => json!("any"),
@@ -60,6 +61,7 @@ pub fn plan_lines(plan: &Plan) -> Vec<String> {
         ("hidden", &files.hidden),
         ("readable", &files.readable),
         ("writable", &files.writable),
+        ("read-only", &files.read_only),
     ] {
         if !list.is_empty() {
             lines.push(format!("{words}: {}", places(list)));

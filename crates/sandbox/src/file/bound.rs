@@ -14,6 +14,8 @@ pub struct PathBounds {
     pub write: Option<Vec<String>>,
     /// Places that no tool sees.
     pub hidden: Vec<String>,
+    /// Places that no tool changes, each with what says so.
+    pub read_only: Vec<(String, String)>,
 }
 
 impl PathBounds {
@@ -59,6 +61,16 @@ impl PathBounds {
     pub(super) fn judge_write(&self, path: &str) -> Result<(), FileError> {
         // Changing a folder that holds a hidden place would change that place as well.
         let parts = folded_parts(path);
+        let is_in = |(place, _): &&(String, String)| {
+            place == "." || parts.starts_with(&folded_parts(place))
+        };
+        if let Some((place, why)) = self.read_only.iter().find(is_in) {
+            return Err(FileError::ReadOnly {
+                path: shown(path),
+                place: shown(place),
+                why: why.clone(),
+            });
+        }
         let covers_hidden = self
             .hidden
             .iter()
@@ -104,6 +116,7 @@ mod tests {
             read: read.map(texts),
             write: write.map(texts),
             hidden: texts(hidden),
+            read_only: Vec::new(),
         }
     }
 
@@ -128,6 +141,27 @@ mod tests {
             );
         }
         assert!(bounds.leads_on(".") && !bounds.leads_on("lib") && !bounds.leads_on("src/secret"));
+    }
+
+    #[test]
+    fn a_read_only_place_is_read_and_its_neighbours_are_changed() {
+        let closed = |place: &str| PathBounds {
+            read_only: vec![(place.into(), "why".into())],
+            ..PathBounds::default()
+        };
+        let bounds = closed("infra/prod");
+        for (path, fine) in [
+            ("infra/prod", false),
+            ("infra/prod/main.tf", false),
+            ("Infra/PROD/x", false),
+            ("infra", true),
+            ("infra/product", true),
+            ("src/infra/prod", true),
+        ] {
+            assert!(bounds.shows(path), "{path}");
+            assert_eq!(bounds.judge_write(path).is_ok(), fine, "{path}");
+        }
+        assert!(closed(".").judge_write("a").is_err() && closed(".").shows("a"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use super::error::{FileError, shown};
 use super::protected::is_stem;
 use super::target::Parents;
-use super::tree::{SweepAction, sweep};
+use super::tree::{SweepAction, judge_moved, sweep};
 use super::write::TRIES;
 use super::{FileKind, Jail};
 
@@ -54,6 +54,9 @@ impl Jail {
         // it right now.
         if FileKind::of(&stat) != FileKind::File && is_stem(target.real()) {
             return Err(FileError::Protected(shown(to)));
+        }
+        if FileKind::of(&stat) == FileKind::Directory {
+            judge_moved(&guard, &source, target.real())?;
         }
         for _ in 0..TRIES {
             let flags = match self.replaceable(&target)? {

@@ -25,6 +25,16 @@ pub enum FileError {
         "`{0}` is outside what this tool may touch; `permissions`, `safety.workspace_root` and `sandbox.hidden` decide that"
     )]
     OutOfBounds(String),
+    /// The path is in a place that no tool changes.
+    #[error("`{path}` is read-only: {why} lists `{place}`; a person can change it there")]
+    ReadOnly {
+        /// As given.
+        path: String,
+        /// The place that is read-only.
+        place: String,
+        /// What says so.
+        why: String,
+    },
     /// The path is private in a home.
     #[error(
         "`{0}` is private: no tool sees keys, histories and what other programs keep in a home; work in a folder of its own"
@@ -132,6 +142,7 @@ impl FileError {
                 | Self::OutOfBounds(_)
                 | Self::Private(_)
                 | Self::Ruled { .. }
+                | Self::ReadOnly { .. }
                 | Self::HardLinked(_)
                 | Self::NotRegular(_)
                 | Self::Link(_)

@@ -36,6 +36,24 @@ pub(super) fn sweep(
     place: &WriteTarget,
     act: SweepAction,
 ) -> Result<(), FileError> {
+    walk(guard, place, place.real(), act)
+}
+
+/// Refuses a directory in which something would be closed if the directory were `there`.
+pub(super) fn judge_moved(
+    guard: &WriteGuard,
+    place: &WriteTarget,
+    there: &str,
+) -> Result<(), FileError> {
+    walk(guard, place, there, SweepAction::Judge)
+}
+
+fn walk(
+    guard: &WriteGuard,
+    place: &WriteTarget,
+    real: &str,
+    act: SweepAction,
+) -> Result<(), FileError> {
     let given = place.given();
     let directory = open_beneath(place.directory(), place.name(), READ_DIRECTORY, WITHIN)
         .map_err(|errno| FileError::from_open(given, errno))?;
@@ -45,7 +63,7 @@ pub(super) fn sweep(
         act,
         left: ENTRIES,
     };
-    sweep.descend(directory, place.real(), 1)
+    sweep.descend(directory, real, 1)
 }
 
 struct Sweep<'a> {

@@ -220,6 +220,90 @@ async fn only_a_layer_can_open_folders_and_variables() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_any_layer_makes_read_only_is_read_and_changed_by_no_script_and_no_process() {
+    let outside = TempDir::new_in("/var/lib")
+        .or_else(|_| TempDir::new())
+        .expect("a folder");
+    let kept = outside.path().canonicalize().expect("a path").join("kept");
+    std::fs::create_dir(&kept).expect("a folder");
+    let project = shell("");
+    for name in [
+        "infra/main.tf",
+        "src/user.txt",
+        "src/machine/file",
+        "src/free",
+    ] {
+        project.write(name, b"text");
+    }
+    project.write(
+        "harness.md",
+        b"---\nformat: 1\nsandbox:\n  read_only: [infra, not/there]\n---\n",
+    );
+    let write =
+        "def run(args):\n    fs.write(args[\"path\"], \"new\")\n    return fs.read(args[\"path\"])";
+    project.write(".harness/tools/write_it.md", tool(write).as_bytes());
+    let user = format!(
+        "sandbox: {{writable: ['{}'], read_only: [src/user.txt]}}\n",
+        kept.parent().expect("a folder").display()
+    );
+    let machine = format!(
+        "sandbox: {{read_only: [src/machine, '{}']}}\n",
+        kept.display()
+    );
+    let (folder, builder) = layered(&project, Some(&machine), Some(&user));
+    let engine = builder.load().await.expect("loads");
+    for (path, from) in [
+        ("infra/main.tf", "harness.md:4:15".to_owned()),
+        ("infra/new/file", "harness.md:4:15".to_owned()),
+        ("not/there/x", "harness.md:4:22".to_owned()),
+        (
+            "src/user.txt",
+            format!("{}:2:", folder.path().join("user.md").display()),
+        ),
+        (
+            "src/machine/new",
+            format!("{}:2:", folder.path().join("machine.md").display()),
+        ),
+    ] {
+        let result = engine.call(call("write_it", json!({"path": path}))).await;
+        let said = result.text();
+        assert!(
+            result.is_error
+                && said.contains(&format!(
+                    "`{path}` is read-only: `sandbox.read_only` at {from}"
+                )),
+            "{path}: {said}"
+        );
+    }
+    let result = engine
+        .call(call("write_it", json!({"path": "src/free"})))
+        .await;
+    assert_eq!(result.value, Some(json!("new")));
+    let kept = kept.display();
+    for command in [
+        "echo x > infra/main.tf",
+        "touch infra/new",
+        "mv infra other",
+        "echo x > src/user.txt",
+        "rm -r src/machine",
+        &format!("touch {kept}/new"),
+    ] {
+        let ran = run(&engine, command).await;
+        assert_ne!(ran["exit_code"], json!(0), "{command}");
+    }
+    let read = "cat infra/main.tf src/user.txt src/machine/file";
+    assert_eq!(run(&engine, read).await["stdout"], json!("texttexttext"));
+    let fine = format!("echo x > src/free && touch {kept}/../fine && echo written");
+    assert_eq!(run(&engine, &fine).await["stdout"], json!("written\n"));
+    let plan = engine.plan(Some("t")).expect("a plan");
+    assert!(
+        plan.files
+            .read_only
+            .contains(&project.path().canonicalize().expect("a path").join("infra"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_link_left_in_place_of_an_opened_folder_opens_nothing() {
     let outside = TempDir::new().expect("a folder");
     let canary = outside

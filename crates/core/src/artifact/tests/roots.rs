@@ -179,7 +179,7 @@ fn hosts_and_the_sandbox_reach_their_place() {
     let artifacts = project(&[(
         "harness.yaml",
         "network: { allowed_domains: [a.example, '*.b.example'] }\nlimits: { processes: 7 }\n\
-         sandbox: { mode: off, env: [A], hidden: [secret], readable: [/r], writable: [/w] }\n",
+         sandbox: { mode: off, env: [A], hidden: [secret], read_only: [infra], readable: [/r], writable: [/w] }\n",
     )]);
     assert_eq!(codes(&artifacts), [""; 0]);
     let Root {
@@ -199,11 +199,12 @@ fn hosts_and_the_sandbox_reach_their_place() {
     let lists = [
         sandbox.env,
         sandbox.hidden,
+        sandbox.read_only,
         sandbox.readable,
         sandbox.writable,
     ]
     .map(|list| list[0].value.clone());
-    assert_eq!(lists, ["A", "secret", "/r", "/w"]);
+    assert_eq!(lists, ["A", "secret", "infra", "/r", "/w"]);
     let artifacts = project(&[(
         "harness.yaml",
         "network: { allowed_domains: ['https://a.example', a.example] }\n",

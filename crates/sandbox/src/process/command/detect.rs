@@ -398,6 +398,7 @@ fn trivial_plan() -> Plan {
         hidden: Vec::new(),
         readable: Vec::new(),
         writable: Vec::new(),
+        read_only: Vec::new(),
         home: None,
     };
     let limits = Limits {

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use tool_harness_sandbox::file::{FileError, FileKind, Jail, Omit, PathBounds};
 
-use crate::files::world::World;
+use crate::files::world::{World, changing};
 
 fn mode(world: &World, path: &str) -> u32 {
     fs::metadata(world.ws(path))
@@ -334,6 +334,74 @@ fn rules_about_ignored_files_come_from_inside_and_hidden_places_stay_hidden() {
     let bounded = world.jail.with_bounds(bounds).expect("a jail");
     assert_eq!(glob(&bounded, "**/*"), ["inner/c.tmp", "src/main.rs"]);
     assert_eq!(glob(&bounded, "secret/**"), Vec::<String>::new());
+}
+
+#[test]
+fn a_read_only_place_is_read_and_nothing_in_it_is_changed_made_or_moved() {
+    let world = World::new();
+    for name in ["infra/prod/main.tf", "infra/dev/main.tf", "staged/prod/x"] {
+        let file = world.ws(name);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(file, "text").expect("a file");
+    }
+    world.link("infra/prod", "linked");
+    let bounds = PathBounds {
+        read_only: ["infra/prod", "missing/place"]
+            .map(|place| {
+                (
+                    place.to_owned(),
+                    "`sandbox.read_only` at harness.md:3:4".to_owned(),
+                )
+            })
+            .into(),
+        ..PathBounds::default()
+    };
+    let jail = world.jail.with_bounds(bounds).expect("a jail");
+    for name in [
+        "infra/prod/main.tf",
+        "infra/prod/new",
+        "linked/main.tf",
+        "infra/PROD/x",
+        "missing/place/x",
+        "missing/place",
+    ] {
+        for (what, done) in changing(&jail, name) {
+            let is_missing = matches!(done, Err(FileError::NotFound(_)));
+            assert!(
+                is_missing || matches!(done, Err(FileError::ReadOnly { .. })),
+                "{what} {name}: {done:?}"
+            );
+        }
+    }
+    for done in [
+        jail.remove("infra", true),
+        jail.rename("infra", "moved"),
+        jail.remove("infra/prod", true),
+        // What would be in a read-only place afterwards.
+        jail.rename("staged", "infra/prod/staged"),
+        jail.mkdir("missing")
+            .and_then(|()| jail.rename("staged/prod", "missing/place")),
+        jail.remove("missing", false).and_then(|()| {
+            jail.rename("staged/prod", "staged/place")?;
+            jail.rename("staged", "missing")
+        }),
+    ] {
+        assert!(matches!(done, Err(FileError::ReadOnly { .. })), "{done:?}");
+    }
+    let said = jail
+        .write("infra/prod/new", b"x")
+        .expect_err("refused")
+        .to_string();
+    assert_eq!(
+        said,
+        "`infra/prod/new` is read-only: `sandbox.read_only` at harness.md:3:4 lists `infra/prod`; a person can change it there"
+    );
+    assert_eq!(jail.read("linked/main.tf", 9).expect("read"), b"text");
+    jail.write("infra/dev/main.tf", b"new")
+        .expect("a neighbour");
+    jail.mkdir("infra").expect("the folder around it");
+    jail.rename("infra/dev", "infra/test").expect("a neighbour");
+    assert_eq!(world.text("infra/prod/main.tf"), "text");
 }
 
 #[test]

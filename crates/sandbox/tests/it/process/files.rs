@@ -228,6 +228,102 @@ fn only_the_named_places_are_written_and_hidden_ones_are_not_read() {
 }
 
 #[test]
+fn a_read_only_place_is_read_and_not_changed_wherever_it_is() {
+    in_every_tier(|world| {
+        for folder in ["src/infra/prod", "src/infra/dev", "top"] {
+            fs::create_dir_all(world.ws(folder)).expect("a folder");
+            fs::write(world.ws(folder).join("file"), "kept").expect("a file");
+        }
+        fs::write(world.ws("src/Makefile"), "kept").expect("a file");
+        std::os::unix::fs::symlink("src/infra/prod", world.ws("linked")).expect("a link");
+        let out = world.beside("ws-evil");
+        fs::create_dir(out.join("closed")).expect("a folder");
+        let before = world.outside();
+        let mut plan = world.plan.clone();
+        plan.files.writable = vec![out.clone()];
+        plan.files.read_only = vec![
+            world.ws("src/infra/prod"),
+            world.ws("src/Makefile"),
+            world.ws("top"),
+            world.ws("src/missing"),
+            out.join("closed"),
+        ];
+        // Hidden stays hidden, even in a place that may be read.
+        fs::write(world.ws("top/secret"), SECRET).expect("a file");
+        plan.files.hidden = vec![world.ws("top/secret")];
+        let closed = out.join("closed").display().to_string();
+        for line in [
+            "echo x > src/infra/prod/file",
+            "echo x > src/infra/prod/new",
+            "echo x > linked/new",
+            "rm src/infra/prod/file",
+            "rm -r src/infra/prod",
+            "mv src/infra/prod src/infra/x",
+            "mv src/infra src/x && rm -r src/x/prod",
+            "ln src/infra/prod/file src/hard && echo x > src/hard",
+            "echo x > src/Makefile",
+            "mv src/infra/dev/file src/Makefile",
+            "touch top/new",
+            "chmod 777 src/infra/prod/file && echo x > src/infra/prod/file",
+            &format!("touch {closed}/new"),
+            &format!("mv {closed} {closed}-moved && touch {closed}-moved/new"),
+        ] {
+            let finished = world.shell_with(&plan, line);
+            assert_ne!(finished.end, End::Exited(0), "{line}");
+        }
+        assert!(
+            !world
+                .shell_with(&plan, "cat top/secret")
+                .stdout
+                .text
+                .contains(SECRET)
+        );
+        for file in ["src/infra/prod/file", "src/Makefile", "top/file"] {
+            let text = fs::read_to_string(world.ws(file)).expect("there");
+            assert_eq!(text, "kept", "{file}");
+        }
+        assert_eq!(
+            fs::read_dir(world.ws("src/infra/prod"))
+                .expect("a folder")
+                .count(),
+            1
+        );
+        assert_eq!(world.outside(), before);
+        let read = "cat src/infra/prod/file linked/file src/Makefile top/file";
+        assert_eq!(
+            world.shell_with(&plan, read).stdout.text,
+            "keptkeptkeptkept"
+        );
+        if world.can_write() {
+            let line = format!(
+                "echo x > src/infra/dev/file && rm src/infra/dev/file && echo x > src/main.rs && {}",
+                if world.tier() == Tier::A {
+                    format!(
+                        "echo x > src/new && mkdir src/infra/new && touch {}/fine",
+                        out.display()
+                    )
+                } else {
+                    "true".to_owned()
+                }
+            );
+            let finished = world.shell_with(&plan, &line);
+            assert_eq!(finished.end, End::Exited(0), "{}", finished.stderr.text);
+        }
+        // A workspace in a read-only place is read-only, and so is what a tool may write.
+        plan.files.read_only = vec![world.beside("")];
+        assert_ne!(
+            world.shell_with(&plan, "echo x > src/main.rs").end,
+            End::Exited(0)
+        );
+        plan.files.only = vec![world.ws("src")];
+        assert_ne!(
+            world.shell_with(&plan, "echo x > src/main.rs").end,
+            End::Exited(0)
+        );
+    });
+}
+
+#[test]
 fn a_readable_place_is_read_a_writable_one_is_written() {
     in_every_tier(|world| {
         let mut plan = world.plan.clone();

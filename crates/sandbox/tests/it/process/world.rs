@@ -138,6 +138,7 @@ impl World {
             hidden: Vec::new(),
             readable: Vec::new(),
             writable: Vec::new(),
+            read_only: Vec::new(),
             home: None,
         };
         let environment = [("PATH", PATH), ("HOME", "/tmp"), ("LANG", "C.UTF-8")]

@@ -51,6 +51,12 @@ const SANDBOX: &[Field] = &[
         "More files and folders that no script and no process sees: absolute, from `~`, or in the workspace.",
     ),
     Field::new(
+        "read_only",
+        TEXTS,
+        "none",
+        "Files and folders that no script and no process changes: absolute, from `~`, or in the workspace. It wins over `writable` and over what a tool may write.",
+    ),
+    Field::new(
         "readable",
         TEXTS,
         "none",
@@ -73,6 +79,8 @@ pub struct Sandbox {
     pub env: Vec<Spanned<String>>,
     /// `hidden`.
     pub hidden: Vec<Spanned<String>>,
+    /// `read_only`.
+    pub read_only: Vec<Spanned<String>>,
     /// `readable`.
     pub readable: Vec<Spanned<String>>,
     /// `writable`.
@@ -98,6 +106,7 @@ pub(super) fn sandbox(node: &Node) -> Sandbox {
         mode,
         env: list("env"),
         hidden: list("hidden"),
+        read_only: list("read_only"),
         readable: list("readable"),
         writable: list("writable"),
     }

@@ -197,6 +197,13 @@ impl View {
                 wanted.insert(path.clone(), what);
             }
         }
+        for path in files
+            .read_only
+            .iter()
+            .filter_map(|path| fs::canonicalize(path).ok())
+        {
+            close(&mut wanted, &path);
+        }
         // Without namespaces, no name can be created or removed in a folder that holds something
         // closed.
         if tier == Tier::A {
@@ -220,6 +227,25 @@ impl View {
         mounts
             .find(|mount| path.starts_with(&mount.path))
             .is_none_or(|nearest| nearest.kind.is_tree())
+    }
+}
+
+/// Makes a place read-only, and everything in it that would be writable. What is hidden stays
+/// hidden.
+fn close(wanted: &mut BTreeMap<PathBuf, MountKind>, path: &Path) {
+    let is_writable = |what: &MountKind| matches!(what, MountKind::Write | MountKind::Pinned);
+    let mut above = path.ancestors();
+    let nearest = above.find_map(|above| wanted.get(above)).copied();
+    for (_, what) in wanted
+        .iter_mut()
+        .filter(|(below, _)| is_within(below, path))
+    {
+        if is_writable(what) {
+            *what = MountKind::Read;
+        }
+    }
+    if nearest.is_some_and(|what| is_writable(&what)) {
+        wanted.insert(path.to_owned(), MountKind::Read);
     }
 }
 
